@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+//
+// The three-state futex mutex of [Drepper-Futexes], section 5, mutex2, with a
+// short spin before the first wait.
+//
+#include "os/lock.h"
+
+#include "os/os.h"
+
+#define BL_DEFINE_LOCK(name, order, guards) struct bl_lock name = {0, order};
+BL_LOCKS(BL_DEFINE_LOCK)
+#undef BL_DEFINE_LOCK
+
+enum { FREE, HELD, WAITED_FOR };
+
+// The thread that forks holds every lock; 0: nobody forks. Written only by
+// that thread while it holds them all.
+static _Atomic(int) forking_thread;
+
+#if BL_CHECKS >= 2
+static _Thread_local uint32_t ranks_held; // bit r: a lock of rank r is held
+#endif
+
+static void note_taken(const struct bl_lock *lock) {
+#if BL_CHECKS >= 2
+    BL_CHECK(ranks_held >> lock->rank == 0);
+    ranks_held |= 1u << lock->rank;
+#else
+    (void)lock;
+#endif
+}
+
+static void note_freed(const struct bl_lock *lock) {
+#if BL_CHECKS >= 2
+    BL_CHECK((ranks_held >> lock->rank & 1) == 1);
+    ranks_held &= ~(1u << lock->rank);
+#else
+    (void)lock;
+#endif
+}
+
+// Pairs with the stores in the two fork functions: only the thread that stored
+// its own id can read it back, so relaxed is enough.
+static bool transparent(void) {
+    const int forker = bl_load_relaxed(&forking_thread);
+    return BL_UNLIKELY(forker != 0) && forker == bl_os_thread_id();
+}
+
+static void acquire(struct bl_lock *lock) {
+    uint32_t seen = FREE;
+    for (int spin = 0; spin < 64; spin++) {
+        seen = FREE;
+        if (bl_cas_strong_acq_rel(&lock->state, &seen, HELD))
+            return;
+        bl_cpu_relax();
+    }
+    while (bl_exchange_acquire(&lock->state, WAITED_FOR) != FREE)
+        bl_os_wait(&lock->state, WAITED_FOR);
+}
+
+static void release(struct bl_lock *lock) {
+    if (bl_exchange_acq_rel(&lock->state, FREE) == WAITED_FOR)
+        bl_os_wake(&lock->state, 1);
+}
+
+void bl_lock_acquire(struct bl_lock *lock) {
+    if (transparent())
+        return;
+    acquire(lock);
+    note_taken(lock);
+}
+
+void bl_lock_release(struct bl_lock *lock) {
+    if (transparent())
+        return;
+    note_freed(lock);
+    release(lock);
+}
+
+bool bl_lock_is_held(const struct bl_lock *lock) {
+    return bl_load_relaxed(&lock->state) != FREE;
+}
+
+void bl_locks_before_fork(void) {
+#define BL_TAKE(name, rank, guards) acquire(&name);
+    BL_LOCKS(BL_TAKE)
+#undef BL_TAKE
+    bl_store_relaxed(&forking_thread, bl_os_thread_id());
+}
+
+// The child has a new thread id, so both sides free the locks by hand.
+void bl_locks_after_fork(void) {
+    bl_store_relaxed(&forking_thread, 0);
+#define BL_FREE(name, rank, guards) release(&name);
+    BL_LOCKS(BL_FREE)
+#undef BL_FREE
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+//
+// The hooks as the real kernel fills them.
+//
+// Placement: MAP_FIXED_NOREPLACE (Linux 4.17) maps at an address or fails.
+// An older kernel takes the flag for a hint and may map elsewhere; then the
+// mapping is undone and -EEXIST returned. MREMAP has no such flag: the target
+// is first claimed by an inaccessible mapping, which the move then replaces.
+//
+#include "os/os.h"
+#include "os/syscall.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
+#define MAP_HUGE_2MIB (21 << 26)
+
+static int map_exactly(void *at, size_t bytes, int prot, int flags) {
+    const long got = bl_syscall6(
+        SYS_mmap, (long)at, (long)bytes, prot,
+        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | flags, -1, 0);
+    if (got < 0 && got > -4096)
+        return (int)got;
+    if (got != (long)at) {
+        bl_syscall2(SYS_munmap, got, bytes);
+        return -EEXIST;
+    }
+    return 0;
+}
+
+static int os_map(void *at, size_t bytes, enum bl_os_page_kind kind) {
+    const int huge = kind == BL_OS_HUGETLB_PAGES ? MAP_HUGETLB | MAP_HUGE_2MIB
+                                                 : 0;
+    return map_exactly(at, bytes, PROT_READ | PROT_WRITE, huge);
+}
+
+static int os_unmap(void *at, size_t bytes) {
+    return (int)bl_syscall2(SYS_munmap, at, bytes);
+}
+
+static int advise(void *at, size_t bytes, int advice) {
+    return (int)bl_syscall3(SYS_madvise, at, bytes, advice);
+}
+
+static int os_advise_huge(void *at, size_t bytes) {
+    return advise(at, bytes, MADV_HUGEPAGE);
+}
+
+static int os_collapse(void *at, size_t bytes) {
+    const int result = advise(at, bytes, MADV_COLLAPSE);
+    return result == -EAGAIN ? advise(at, bytes, MADV_COLLAPSE) : result;
+}
+
+static int os_discard(void *at, size_t bytes) {
+    return advise(at, bytes, MADV_DONTNEED);
+}
+
+// Before Linux 5.14 there is no MADV_POPULATE_WRITE: let the kernel write a
+// few bytes to each page itself, since a fault it cannot serve comes back as
+// -EFAULT where ours would be a SIGBUS.
+static int os_populate(void *at, size_t bytes) {
+    const int result = advise(at, bytes, MADV_POPULATE_WRITE);
+    if (result != -EINVAL)
+        return result;
+    for (size_t offset = 0; offset < bytes; offset += BL_BASE_SIZE) {
+        const long wrote = bl_syscall2(SYS_clock_gettime, CLOCK_MONOTONIC,
+                                       (char *)at + offset);
+        if (wrote < 0)
+            return (int)wrote;
+        __builtin_memset((char *)at + offset, 0, sizeof(struct timespec));
+    }
+    return 0;
+}
+
+static int os_move(void *from, size_t bytes, void *to) {
+    const int claimed = map_exactly(to, bytes, PROT_NONE, MAP_NORESERVE);
+    if (claimed < 0)
+        return claimed;
+    const long got = bl_syscall5(SYS_mremap, from, bytes, bytes,
+                                 MREMAP_MAYMOVE | MREMAP_FIXED, to);
+    if (got == (long)to)
+        return 0;
+    bl_syscall2(SYS_munmap, to, bytes);
+    return (int)got;
+}
+
+static uint64_t os_now_ms(void) {
+    struct timespec t = {0};
+    bl_syscall2(SYS_clock_gettime, CLOCK_MONOTONIC_COARSE, &t);
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+struct bl_os_hooks bl_os = {
+    .map = os_map,
+    .unmap = os_unmap,
+    .advise_huge = os_advise_huge,
+    .collapse = os_collapse,
+    .populate = os_populate,
+    .discard = os_discard,
+    .move = os_move,
+    .now_ms = os_now_ms,
+};

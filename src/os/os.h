@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+//
+// All contact with the kernel. What manages memory reaches it through one
+// struct of hooks, `bl_os`, which the tests replace by a simulated kernel whose
+// n-th call fails. Every function returns 0 (or a count) or -errno, leaves
+// `errno` alone, allocates nothing, and may be called from any thread, in a
+// signal handler, and before any constructor has run.
+//
+// Out of memory is an ordinary result. An errno that only a mistake of ours
+// can cause (EFAULT, EINVAL where the arguments were right) is returned too:
+// a seccomp filter may answer anything.
+//
+#ifndef BL_OS_OS_H
+#define BL_OS_OS_H
+
+#include "base/base.h"
+#include "os/lock.h"
+#include "os/message.h"
+
+enum bl_os_page_kind {
+    BL_OS_BASE_PAGES,   // anonymous memory
+    BL_OS_HUGETLB_PAGES // from the pool of 2 MiB pages; reserved, not touched
+};
+
+struct bl_os_hooks {
+    // Maps zeroed read-write memory at exactly `at`, over nothing that is
+    // there: -EEXIST where something is. Base page aligned; huge page aligned
+    // for BL_OS_HUGETLB_PAGES.
+    int (*map)(void *at, size_t bytes, enum bl_os_page_kind kind);
+    int (*unmap)(void *at, size_t bytes);
+    // Asks for huge pages at the first touch (MADV_HUGEPAGE).
+    int (*advise_huge)(void *at, size_t bytes);
+    // Makes huge pages of what is there now (MADV_COLLAPSE, Linux 6.1).
+    int (*collapse)(void *at, size_t bytes);
+    // Touches every page for writing, as a result and not as a signal: what
+    // cannot be backed makes it fail.
+    int (*populate)(void *at, size_t bytes);
+    // Drops the contents; the next touch finds zeros (MADV_DONTNEED).
+    int (*discard)(void *at, size_t bytes);
+    // Moves the mapping, not the bytes, to `to`, over nothing: -EEXIST where
+    // something is there.
+    int (*move)(void *from, size_t bytes, void *to);
+    // Milliseconds on a clock that never goes back.
+    uint64_t (*now_ms)(void);
+};
+
+// Const after start-up but for the tests, which set it before the first call.
+extern struct bl_os_hooks bl_os;
+
+// Files under /proc, /sys and the report. A file handle is a small number,
+// as the kernel's; negative is -errno.
+int bl_os_open_read(const char *path);
+int bl_os_open_append(const char *path); // made with mode 0644 if absent
+long bl_os_read(int fd, void *buffer, size_t bytes);
+long bl_os_write(int fd, const void *buffer, size_t bytes);
+void bl_os_close(int fd);
+// Reads a small file whole and ends it with a NUL; the length or -errno.
+long bl_os_read_file(const char *path, char *buffer, size_t capacity);
+
+int bl_os_pid(void);
+int bl_os_parent_pid(void);
+int bl_os_thread_id(void);
+BL_NORETURN void bl_os_abort(void);
+// Soft limit on address space in bytes; SIZE_MAX: none.
+size_t bl_os_address_space_limit(void);
+// A few unpredictable bits, for keys; never blocks.
+uint64_t bl_os_random(void);
+// 0, or 1 where huge pages are refused to this process (PR_SET_THP_DISABLE).
+int bl_os_thp_disabled(void);
+
+// Futex: waits while *word is `expected`; wakes at most `count` waiters.
+void bl_os_wait(_Atomic(uint32_t) *word, uint32_t expected);
+void bl_os_wake(_Atomic(uint32_t) *word, int count);
+void bl_os_yield(void);
+
+#endif
