@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: MIT
+//
+// Reads smaps as a stream: lines out of a small buffer, mappings out of lines,
+// regions out of the order of mappings. A region depends on the neighbours:
+// the loader maps an object as headers (r--), text (r-x), read-only data
+// (r--), relocated constants (r--, written), data (rw-), and .bss (rw-,
+// anonymous), each where the one before it ends. The headers come before
+// anything shows that an object begins, so a read-only file mapping is *held*
+// until the next one is known.
+//
+#include "os/backing.h"
+
+#include "os/os.h"
+
+#define PATH_CAPACITY 256
+#define LINE_CAPACITY 384 // 73 columns before the path
+#define BUFFER_SIZE 4096
+// A mapping without access this small in front of another is a guard.
+#define GUARD_LIMIT (64 * BL_KIB)
+// Anonymous memory right behind the data of a library may be its .bss, or a
+// block that the kernel happened to place there: this much may be .bss. The
+// program itself comes first, and nothing is placed behind it.
+#define LIBRARY_BSS_LIMIT BL_MIB
+
+const char *const bl_region_names[BL_REGIONS] = {"heap", "text", "data",
+                                                 "stack", "other"};
+
+struct record {
+    struct bl_mapping m;
+    bool readable;
+    bool shared;
+    char path[PATH_CAPACITY];
+};
+
+struct reader {
+    struct bl_backing *out;
+    bl_mapping_fn *each;
+    void *context;
+    struct record now;
+    struct record held;
+    bool have_now;
+    bool have_held;
+    uint64_t object_end;   // end of the last mapping of an object; 0: none
+    uint64_t object_inode; // and its file
+    bool behind_data;      // and it was data
+    uint64_t first_inode;  // the program's file: the first object's
+    uint64_t guard_end;  // end of the last guard; 0: none
+    size_t line_len;
+    char line[LINE_CAPACITY];
+};
+
+static bool is_object_file(const struct record *r) {
+    return r->m.inode != 0 && r->path[0] == '/' && !r->shared;
+}
+
+static bool is_anonymous(const struct record *r) {
+    return !r->shared &&
+           (r->path[0] == '\0' || bl_str_starts(r->path, "[anon:") ||
+            bl_str_starts(r->path, "/anon_hugepage"));
+}
+
+static void emit(struct reader *s, struct record *r, enum bl_region region) {
+    struct bl_region_backing *sum = &s->out->region[region];
+    r->m.region = region;
+    r->m.path = r->path;
+    sum->bytes += r->m.rss + r->m.hugetlb;
+    sum->huge += r->m.huge + r->m.hugetlb;
+    sum->hugetlb += r->m.hugetlb;
+    sum->pss += r->m.pss;
+    s->out->mappings++;
+    if (s->each)
+        s->each(&r->m, s->context);
+}
+
+static enum bl_region region_by_name(const struct record *r) {
+    if (bl_str_starts(r->path, "[stack") ||
+        bl_str_starts(r->path, "[anon: glibc: pthread stack") ||
+        bl_str_starts(r->path, "[anon:stack"))
+        return BL_REGION_STACK;
+    if (bl_str_eq(r->path, "[heap]") ||
+        bl_str_starts(r->path, "[anon: glibc: malloc"))
+        return BL_REGION_HEAP;
+    return BL_REGIONS;
+}
+
+static enum bl_region region_of_anonymous(struct reader *s,
+                                          const struct record *r) {
+    if (r->m.executable && !r->m.writable)
+        return BL_REGION_TEXT;
+    if (s->behind_data && r->m.start == s->object_end && r->m.writable &&
+        (s->object_inode == s->first_inode ||
+         r->m.end - r->m.start <= LIBRARY_BSS_LIMIT))
+        return BL_REGION_DATA;
+    if (s->guard_end == r->m.start && r->m.writable)
+        return BL_REGION_STACK;
+    return s->out->territory ? BL_REGION_OTHER : BL_REGION_HEAP;
+}
+
+// The region of a mapping that needs no look ahead; BL_REGIONS: hold it.
+static enum bl_region region_of(struct reader *s, const struct record *r) {
+    const bool adjacent = s->object_end == r->m.start;
+    if (r->m.start >= BL_TERRITORY_LOW && r->m.end <= BL_TERRITORY_HIGH &&
+        is_anonymous(r)) {
+        s->out->territory = true;
+        return BL_REGION_HEAP;
+    }
+    const enum bl_region named = region_by_name(r);
+    if (named != BL_REGIONS)
+        return named;
+    if (is_anonymous(r))
+        return region_of_anonymous(s, r);
+    if (r->m.executable && r->path[0] != '[')
+        return BL_REGION_TEXT;
+    if (!is_object_file(r))
+        return BL_REGION_OTHER;
+    if (r->m.writable)
+        return adjacent ? BL_REGION_DATA : BL_REGION_OTHER;
+    if (adjacent && (!s->behind_data || s->object_inode == r->m.inode))
+        return r->m.anonymous ? BL_REGION_DATA : BL_REGION_TEXT;
+    return BL_REGIONS;
+}
+
+static void note_neighbours(struct reader *s, const struct record *r,
+                            enum bl_region region) {
+    const bool no_access =
+        !r->readable && !r->m.writable && !r->m.executable;
+    const bool in_object = region == BL_REGION_TEXT ||
+                           region == BL_REGION_DATA ||
+                           (no_access && s->object_end == r->m.start);
+    if (in_object) {
+        s->behind_data = region == BL_REGION_DATA;
+        s->object_end = r->m.end;
+        if (is_object_file(r))
+            s->object_inode = r->m.inode;
+        if (s->first_inode == 0)
+            s->first_inode = s->object_inode;
+    } else {
+        s->behind_data = false;
+        s->object_end = 0;
+    }
+    const bool guard = no_access && is_anonymous(r) &&
+                       r->m.end - r->m.start <= GUARD_LIMIT;
+    s->guard_end = guard ? r->m.end : 0;
+}
+
+// Decides on the held mapping, now that `next` (or the end) is known.
+static void settle_held(struct reader *s, const struct record *next) {
+    if (!s->have_held)
+        return;
+    const bool object = next && next->m.start == s->held.m.end &&
+                        is_object_file(next) &&
+                        (next->m.executable || next->m.writable ||
+                         next->m.inode == s->held.m.inode);
+    const enum bl_region region = object ? BL_REGION_TEXT : BL_REGION_OTHER;
+    s->have_held = false;
+    emit(s, &s->held, region);
+    note_neighbours(s, &s->held, region);
+}
+
+static void finish_mapping(struct reader *s) {
+    if (!s->have_now)
+        return;
+    s->have_now = false;
+    settle_held(s, &s->now);
+    const enum bl_region region = region_of(s, &s->now);
+    if (region == BL_REGIONS) {
+        s->held = s->now;
+        s->have_held = true;
+        return;
+    }
+    emit(s, &s->now, region);
+    note_neighbours(s, &s->now, region);
+}
+
+static const char *skip_spaces(const char *p) {
+    while (*p == ' ' || *p == '\t')
+        p++;
+    return p;
+}
+
+static const char *skip_word(const char *p) {
+    while (*p && *p != ' ' && *p != '\t')
+        p++;
+    return skip_spaces(p);
+}
+
+static void copy_path(char *to, const char *from) {
+    size_t n = 0;
+    for (; from[n] && n + 1 < PATH_CAPACITY; n++)
+        to[n] = from[n];
+    to[n] = '\0';
+}
+
+// "start-end perms offset device inode   path"
+static void begin_mapping(struct reader *s, const char *line) {
+    struct record *r = &s->now;
+    const char *p = line;
+    finish_mapping(s);
+    *r = (struct record){0};
+    if (!bl_read_hex(&p, &r->m.start) || *p++ != '-' ||
+        !bl_read_hex(&p, &r->m.end))
+        return;
+    p = skip_spaces(p);
+    for (; *p && *p != ' '; p++) {
+        r->readable |= *p == 'r';
+        r->m.writable |= *p == 'w';
+        r->m.executable |= *p == 'x';
+        r->shared |= *p == 's';
+    }
+    p = skip_spaces(p);
+    bl_read_hex(&p, &r->m.offset);
+    p = skip_word(skip_spaces(p));
+    bl_read_u64(&p, &r->m.inode);
+    copy_path(r->path, skip_spaces(p));
+    s->have_now = true;
+}
+
+static void read_flags(struct bl_mapping *m, const char *p) {
+    for (p = skip_spaces(p); p[0] && p[1]; p = skip_word(p)) {
+        m->advised |= p[0] == 'h' && p[1] == 'g';
+        m->refused |= p[0] == 'n' && p[1] == 'h';
+    }
+}
+
+static const struct {
+    const char *name;
+    size_t at;
+} fields[] = {
+    {"Rss:", offsetof(struct bl_mapping, rss)},
+    {"Pss:", offsetof(struct bl_mapping, pss)},
+    {"Anonymous:", offsetof(struct bl_mapping, anonymous)},
+    {"AnonHugePages:", offsetof(struct bl_mapping, huge)},
+    {"ShmemPmdMapped:", offsetof(struct bl_mapping, huge)},
+    {"FilePmdMapped:", offsetof(struct bl_mapping, huge)},
+    {"Shared_Hugetlb:", offsetof(struct bl_mapping, hugetlb)},
+    {"Private_Hugetlb:", offsetof(struct bl_mapping, hugetlb)},
+};
+
+static void read_field(struct bl_mapping *m, const char *line) {
+    const char *value = skip_word(line);
+    uint64_t x = 0;
+    if (bl_str_starts(line, "VmFlags:")) {
+        read_flags(m, value);
+        return;
+    }
+    if (!bl_read_u64(&value, &x))
+        return;
+    if (bl_str_starts(line, "THPeligible:"))
+        m->eligible = x != 0;
+    for (size_t i = 0; i < BL_ARRAY_LEN(fields); i++) {
+        if (bl_str_starts(line, fields[i].name))
+            *(uint64_t *)(void *)((char *)m + fields[i].at) += x * BL_KIB;
+    }
+}
+
+static void take_line(struct reader *s) {
+    const char c = s->line[0];
+    s->line[s->line_len] = '\0';
+    s->line_len = 0;
+    if ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'))
+        begin_mapping(s, s->line);
+    else if (s->have_now)
+        read_field(&s->now.m, s->line);
+}
+
+static void take_bytes(struct reader *s, const char *bytes, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        if (bytes[i] == '\n')
+            take_line(s);
+        else if (s->line_len + 1 < LINE_CAPACITY)
+            s->line[s->line_len++] = bytes[i];
+    }
+}
+
+static int open_smaps(int pid) {
+    char path[64];
+    struct bl_text t;
+    bl_text_init(&t, path, sizeof path);
+    bl_text_str(&t, "/proc/");
+    if (pid)
+        bl_text_i64(&t, pid);
+    else
+        bl_text_str(&t, "self");
+    bl_text_str(&t, "/smaps");
+    return bl_os_open_read(path);
+}
+
+int bl_backing_read(int pid, struct bl_backing *out, bl_mapping_fn *each,
+                    void *context) {
+    struct reader s = {.out = out, .each = each, .context = context};
+    char buffer[BUFFER_SIZE];
+    *out = (struct bl_backing){0};
+    const int fd = open_smaps(pid);
+    if (fd < 0)
+        return fd;
+    long n;
+    while ((n = bl_os_read(fd, buffer, sizeof buffer)) > 0)
+        take_bytes(&s, buffer, (size_t)n);
+    bl_os_close(fd);
+    finish_mapping(&s);
+    settle_held(&s, NULL);
+    if (n < 0 || out->mappings == 0) {
+        *out = (struct bl_backing){0};
+        return n < 0 ? (int)n : -3; // the process is gone: ESRCH
+    }
+    return 0;
+}
+
+struct bl_region_backing bl_backing_total(const struct bl_backing *backing) {
+    struct bl_region_backing total = {0};
+    for (int i = 0; i < BL_REGIONS; i++) {
+        total.bytes += backing->region[i].bytes;
+        total.huge += backing->region[i].huge;
+        total.hugetlb += backing->region[i].hugetlb;
+        total.pss += backing->region[i].pss;
+    }
+    return total;
+}
