@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+//
+// The table space as `logic` uses it: all of <bigleaf/table.h>, and the same
+// operations in line for the engine's inner loop (names ending in _fast).
+//
+// The engine may read every field of a `struct bl_subgoal` directly and write
+// `state` and `user`. It belongs to one thread; what `answers` points to may
+// be shared (FS), and is read through the functions here only.
+//
+// The shape of the inner loop for an answer of two tokens:
+//
+//     const struct bl_answer *a;
+//     while ((a = bl_answer_next_fast(sg, &cursor)) != NULL) {
+//         tokens = bl_answer_read_fast(a, end);    // [X, Y]
+//         ...
+//         if (bl_answer_insert_fast(thread, sg, out, 2) == BL_ANSWER_NEW)
+//             ...
+//     }
+//
+// Inserting while reading is the rule: a cursor that was dry returns what has
+// been added since. Answers stay where they are.
+//
+#ifndef BL_TABLE_TABLE_H
+#define BL_TABLE_TABLE_H
+
+#include "table/trie.h"
+
+struct bl_subgoal_entry;
+
+// One thread's view of one call.
+struct bl_subgoal {
+    struct bl_answers *answers; // const: `own`, or the shared entry's
+    enum bl_subgoal_state state;
+    uint32_t mark; // the engine's; 0 at first
+    void *user;    // the engine's; NULL when FRESH
+    uint64_t fresh;    // answers this thread was the first to find
+    uint64_t repeated; // insertions that found their answer there already
+    struct bl_table *table;          // const
+    struct bl_trie_node *call;       // const: the last node of its path
+    struct bl_subgoal_entry *entry;  // const: shared part, or NULL
+    struct bl_subgoal *next;         // the thread's subgoals of this table
+    struct bl_answers own[];         // one of them under NS and SS
+};
+
+// The memory a thread takes blocks from; see `alloc.h`.
+struct bl_table_thread_head {
+    struct bl_memory *own; // const: private
+    struct bl_memory *common; // const: shared
+};
+
+BL_INLINE struct bl_memory *
+bl_table_thread_own(const struct bl_table_thread *thread) {
+    return ((const struct bl_table_thread_head *)thread)->own;
+}
+
+// As `bl_answer_insert`.
+BL_INLINE enum bl_answer_result
+bl_answer_insert_fast(struct bl_table_thread *thread, struct bl_subgoal *sg,
+                      const uint64_t *tokens, size_t n) {
+    struct bl_answers *const answers = sg->answers;
+    if (BL_UNLIKELY(answers->shared ||
+                    n - 1 >= bl_load_relaxed(&answers->depth_max)))
+        return bl_answer_insert(thread, sg, tokens, n);
+    struct bl_memory *const memory = bl_table_thread_own(thread);
+    struct bl_trie_node *node = &answers->root;
+    for (size_t i = 0; i + 1 < n; i++) {
+        node = bl_trie_step(memory, BL_TYPE_ANSWER_NODE, node, tokens[i]);
+        if (BL_UNLIKELY(node == NULL))
+            return BL_ANSWER_NO_MEMORY;
+    }
+    const enum bl_answer_result result =
+        bl_trie_leaf(memory, answers, node, tokens[n - 1]);
+    sg->fresh += result == BL_ANSWER_NEW;
+    sg->repeated += result == BL_ANSWER_REPEATED;
+    return result;
+}
+
+// As `bl_answer_next`.
+BL_INLINE const struct bl_answer *
+bl_answer_next_fast(const struct bl_subgoal *sg,
+                    struct bl_answer_cursor *cursor) {
+    return bl_answers_next(sg->answers, cursor);
+}
+
+// As `bl_answer_read`.
+BL_INLINE const uint64_t *bl_answer_read_fast(const struct bl_answer *answer,
+                                              uint64_t *end) {
+    if (BL_UNLIKELY(answer->token == 0))
+        return end;
+    *--end = answer->token;
+    return bl_trie_read(bl_load_relaxed(&answer->parent), end);
+}
+
+#endif

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+//
+// Tries over tokens: nodes, their children, and the list of answers.
+//
+// An inner node has two sets of children: *kids*, inner nodes, and *leaves*,
+// the last tokens of paths that end here. The tokens of a table are a prefix
+// code, so no token is in both. A set is one word of the node: nothing, or one
+// member in place, or a hashed block of slots. A kid's slot is a pointer with
+// sixteen bits of its token above it; a leaf's slot is the token itself, in
+// half the space while all tokens of the set are below 2^32. So whether an
+// answer is known is decided by one cache line, and the answer itself (token,
+// parent: 16 bytes) is written once, at the end of the list, and read in order.
+// Source: [AreiasRocha-2012]; the nodes there are 40 bytes, linked to siblings.
+//
+// Hashing. A slot's line is mixed from the token without the lowest bits of
+// its value; those choose the slot within the line. Neighbouring numbers so
+// fill lines one after the other, and anything else is spread. Lookups go from
+// line to line until a slot is empty: members are never removed one by one.
+// A set grows when two full lines were passed, so it needs no count.
+//
+// Threads. Readers take no lock. A writer holds the node's lock, stores slots
+// with release, and replaces a block that is full by a larger copy; nothing is
+// ever moved within a block, and old blocks live until no reader can hold them
+// (see `retire.h`). A private trie goes the same ways with relaxed accesses.
+//
+#ifndef BL_TABLE_TRIE_H
+#define BL_TABLE_TRIE_H
+
+#include "base/base.h"
+#include "bigleaf/table.h"
+
+struct bl_memory;
+
+// 32 bytes. A set's word: bits 8.. the member or the block, bits 1..6 the
+// class of the block (0: the one member in place), bit 7 wide slots, bit 0 of
+// `kids` the node's lock. The last node of a call has `data` for `leaves`.
+struct bl_trie_node {
+    uint64_t token;              // const; 0 in a root
+    struct bl_trie_node *parent; // const; NULL in a root
+    _Atomic uint64_t kids;       // lock, release; read with acquire
+    union {
+        _Atomic uint64_t leaves; // lock, release; read with acquire
+        _Atomic(void *) data;
+    };
+};
+
+// A leaf: the last token of a path, at its place in the list of answers. Of an
+// answer without tokens, `token` is 0.
+struct bl_answer {
+    uint64_t token;
+    _Atomic(struct bl_trie_node *) parent; // release: the answer is readable
+};
+
+// A piece of the list. `used` may run past `capacity` where threads compete
+// for the last place.
+struct bl_answer_chunk {
+    _Atomic(struct bl_answer_chunk *) next;
+    _Atomic uint32_t used;
+    uint32_t capacity; // const
+    struct bl_answer answers[];
+};
+
+// The answers of one call, 64 bytes.
+struct bl_answers {
+    struct bl_trie_node root;
+    _Atomic(struct bl_answer_chunk *) first;
+    _Atomic(struct bl_answer_chunk *) last;
+    _Atomic uint32_t depth_max; // of the answers; grows only
+    bool shared;                // const
+};
+
+// ---- sets
+
+#define BL_SET_LOCK ((uint64_t)1)
+#define BL_SET_WIDE ((uint64_t)0x80)
+#define BL_LINE_BYTES 64
+#define BL_SLOT_POINTER_BITS 48
+
+BL_INLINE unsigned bl_set_class(uint64_t word) {
+    return (unsigned)(word >> 1) & 0x3f;
+}
+
+BL_INLINE void *bl_set_block(uint64_t word) { return (void *)(word >> 8); }
+
+// Blocks are of 32 and 64 bytes, then of 2, 3, 4, 6, 8, 12, ... lines.
+BL_INLINE uint64_t bl_class_lines(unsigned class) {
+    return class < 3 ? 1 : (uint64_t)(2 | !(class & 1)) << ((class - 3) >> 1);
+}
+
+BL_INLINE size_t bl_class_bytes(unsigned class) {
+    return class == 1 ? 32 : (size_t)bl_class_lines(class) * BL_LINE_BYTES;
+}
+
+// Which of `lines` lines a token starts in; `low` bits of its value are left
+// out. Multiplicative hashing spreads runs of numbers evenly (no two of them
+// in one line until most lines are taken); the shift breaks up long strides.
+BL_INLINE uint64_t bl_token_line(uint64_t token, unsigned low, uint64_t lines) {
+    const uint64_t rest = token >> (BL_TOKEN_KIND_BITS + low);
+    const uint64_t kind = token & ((1 << BL_TOKEN_KIND_BITS) - 1);
+    const uint64_t key = rest << BL_TOKEN_KIND_BITS | kind;
+    const uint64_t mixed = (key ^ key >> 19) * UINT64_C(0x9E3779B97F4A7C15);
+    return ((mixed >> 32) * lines) >> 32;
+}
+
+BL_INLINE uint64_t bl_kid_tag(uint64_t token) {
+    return (token ^ token >> 16) << BL_SLOT_POINTER_BITS;
+}
+
+BL_INLINE struct bl_trie_node *bl_kid_node(uint64_t slot) {
+    return (struct bl_trie_node *)(slot &
+                                   (((uint64_t)1 << BL_SLOT_POINTER_BITS) - 1));
+}
+
+// ---- finding
+
+// The kid of that token in a hashed set, or NULL.
+struct bl_trie_node *bl_kids_probe(uint64_t word, uint64_t token);
+
+// Whether a hashed or empty set has the token.
+bool bl_leaves_probe(uint64_t word, uint64_t token);
+
+BL_INLINE struct bl_trie_node *bl_kids_find(uint64_t word, uint64_t token) {
+    word &= ~BL_SET_LOCK;
+    if (bl_set_class(word) == 0) {
+        struct bl_trie_node *const only = bl_set_block(word);
+        return only != NULL && only->token == token ? only : NULL;
+    }
+    if (BL_LIKELY(bl_set_class(word) > 1)) {
+        const _Atomic uint64_t *const slots = bl_set_block(word);
+        const uint64_t lines = bl_class_lines(bl_set_class(word));
+        const uint64_t at = bl_token_line(token, 3, lines) * 8 +
+                            ((token >> BL_TOKEN_KIND_BITS) & 7);
+        // Acquire: pairs with the release of the slot; the node is complete.
+        const uint64_t slot = bl_load_acquire(&slots[at]);
+        if (slot == 0)
+            return NULL;
+        if (BL_LIKELY(bl_kid_node(slot)->token == token))
+            return bl_kid_node(slot);
+    }
+    return bl_kids_probe(word, token);
+}
+
+// ---- private tries: the thread's own, no locks
+
+// Out of line: the kid of that token, made if there is none; NULL without
+// memory.
+struct bl_trie_node *bl_trie_step_slow(struct bl_memory *memory,
+                                       enum bl_table_type type,
+                                       struct bl_trie_node *node,
+                                       uint64_t token);
+
+// Out of line: adds the leaf unless it is there, growing sets and list.
+enum bl_answer_result bl_trie_leaf_slow(struct bl_memory *memory,
+                                        struct bl_answers *answers,
+                                        struct bl_trie_node *node,
+                                        uint64_t token);
+
+BL_INLINE struct bl_trie_node *bl_trie_step(struct bl_memory *memory,
+                                            enum bl_table_type type,
+                                            struct bl_trie_node *node,
+                                            uint64_t token) {
+    struct bl_trie_node *const kid =
+        bl_kids_find(bl_load_relaxed(&node->kids), token);
+    return BL_LIKELY(kid != NULL) ? kid
+                                  : bl_trie_step_slow(memory, type, node, token);
+}
+
+// Ends a path. In line is the case of a set of narrow tokens whose first
+// choice of slot decides, and of a list with room.
+BL_INLINE enum bl_answer_result bl_trie_leaf(struct bl_memory *memory,
+                                             struct bl_answers *answers,
+                                             struct bl_trie_node *node,
+                                             uint64_t token) {
+    const uint64_t word = bl_load_relaxed(&node->leaves);
+    const unsigned class = bl_set_class(word);
+    if (BL_LIKELY(class > 1 && !(word & BL_SET_WIDE) && token >> 32 == 0)) {
+        _Atomic uint32_t *const slots = bl_set_block(word);
+        const uint64_t at =
+            bl_token_line(token, 4, bl_class_lines(class)) * 16 +
+            ((token >> BL_TOKEN_KIND_BITS) & 15);
+        const uint32_t slot = bl_load_relaxed(&slots[at]);
+        if (slot == (uint32_t)token)
+            return BL_ANSWER_REPEATED;
+        struct bl_answer_chunk *const chunk = bl_load_relaxed(&answers->last);
+        const uint32_t used = bl_load_relaxed(&chunk->used);
+        if (BL_LIKELY(slot == 0 && used < chunk->capacity)) {
+            bl_store_relaxed(&slots[at], (uint32_t)token);
+            chunk->answers[used].token = token;
+            bl_store_relaxed(&chunk->answers[used].parent, node);
+            bl_store_relaxed(&chunk->used, used + 1);
+            return BL_ANSWER_NEW;
+        }
+    }
+    return bl_trie_leaf_slow(memory, answers, node, token);
+}
+
+// ---- reading
+
+// Out of line: the next chunk, or an answer on its way; NULL where the list
+// ends.
+const struct bl_answer *bl_answers_next_slow(const struct bl_answers *answers,
+                                             struct bl_answer_cursor *cursor);
+
+BL_INLINE const struct bl_answer *
+bl_answers_next(const struct bl_answers *answers,
+                struct bl_answer_cursor *cursor) {
+    struct bl_answer_chunk *const chunk = cursor->chunk;
+    if (BL_LIKELY(chunk != NULL && cursor->index < chunk->capacity &&
+                  cursor->index < bl_load_relaxed(&chunk->used))) {
+        const struct bl_answer *const answer = &chunk->answers[cursor->index];
+        // Acquire: pairs with the release that made the answer readable.
+        if (BL_LIKELY(bl_load_acquire(&answer->parent) != NULL)) {
+            cursor->index++;
+            return answer;
+        }
+    }
+    return bl_answers_next_slow(answers, cursor);
+}
+
+// Writes the tokens from the root to `node` so that they end before `end`.
+BL_INLINE uint64_t *bl_trie_read(const struct bl_trie_node *node,
+                                 uint64_t *end) {
+    for (; node->parent != NULL; node = node->parent)
+        *--end = node->token;
+    return end;
+}
+
+#endif
