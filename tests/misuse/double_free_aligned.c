@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+//
+// crime: free a block of posix_memalign twice
+// signal: SIGABRT
+// says: bigleaf: free(0x*): (double free|no block of this heap)
+//
+#include <stddef.h>
+#include <stdlib.h>
+
+int main(void) {
+    void *p = NULL;
+    if (posix_memalign(&p, 4096, 100) != 0)
+        return 2;
+    free(p);
+    free(p);
+    return 0;
+}

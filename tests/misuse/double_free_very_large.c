@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+//
+// crime: free a block of 300 MiB twice
+// signal: SIGABRT
+// says: bigleaf: free(0x*): (double free|no block of this heap)
+//
+#include <stdlib.h>
+
+int main(void) {
+    void *const p = malloc(300 << 20);
+    free(p);
+    free(p);
+    return 0;
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+//
+// crime: free the old place after realloc moved the block
+// signal: SIGABRT
+// says: bigleaf: free(0x*): (double free|no block of this heap)
+//
+#include <stdlib.h>
+
+static void *volatile sink;
+
+int main(void) {
+    void *const p = malloc(40);
+    sink = realloc(p, 100000);
+    free(p);
+    return 0;
+}

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+//
+// crime: free the middle of a block of 8 MiB
+// signal: SIGABRT
+// says: bigleaf: free(0x*): not the start of a block
+//
+#include <stdlib.h>
+
+int main(void) {
+    char *const p = malloc(8 << 20);
+    free(p + (4 << 20));
+    return 0;
+}

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+//
+// crime: free a large block eight bytes off
+// signal: SIGABRT
+// says: bigleaf: free(0x*): not the start of a block
+//
+#include <stdlib.h>
+
+int main(void) {
+    char *const p = malloc(5 << 20);
+    free(p + 8);
+    return 0;
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+//
+// crime: free a block into another pool
+// signal: SIGABRT
+// says: bigleaf: bl_pool_free(0x*): no block of this pool
+//
+#include <bigleaf/pool.h>
+
+#include <stddef.h>
+#include <stdlib.h>
+
+static void *volatile sink;
+
+static struct bl_pool *pool_of(size_t bytes) {
+    const struct bl_pool_spec spec = {"test", bytes, 0, BL_POOL_SHARED};
+    return bl_pool_new(&spec);
+}
+
+int main(void) {
+    struct bl_pool *const right = pool_of(48);
+    struct bl_pool *const wrong = pool_of(48);
+    sink = bl_pool_alloc(wrong);
+    bl_pool_free(wrong, bl_pool_alloc(right));
+    return 0;
+}

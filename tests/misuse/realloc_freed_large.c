@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+//
+// crime: realloc a freed block of 8 MiB
+// signal: SIGABRT
+// says: bigleaf: realloc(0x*): (block is free|no block of this heap)
+//
+#include <stdlib.h>
+
+static void *volatile sink;
+
+int main(void) {
+    void *const p = malloc(8 << 20);
+    free(p);
+    sink = realloc(p, 16 << 20);
+    return 0;
+}
