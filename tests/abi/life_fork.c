@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+//
+// fork at any moment, also while other threads allocate, free, and free each
+// other's blocks. The child allocates, frees its parent's and the other
+// threads' blocks, starts threads, forks again.
+//
+#include "bl_test.h"
+#include "sizes.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define THREADS 4
+#define SLOTS 256
+
+// Blocks on offer: any thread takes one out by exchange and frees it.
+static _Atomic(void *) slot[SLOTS];
+static atomic_bool stop;
+
+static size_t some_size(struct bl_random *r) {
+    const uint64_t kind = bl_random_below(r, 100);
+    if (kind < 80)
+        return 1 + bl_random_below(r, 500);
+    if (kind < 97)
+        return 1 + bl_random_below(r, 40000);
+    return 1 + bl_random_below(r, 5 * MIB);
+}
+
+static void exchange_one(struct bl_random *r) {
+    const size_t size = some_size(r);
+    unsigned char *p = malloc(size);
+    if (p == NULL) {
+        fail_test("no memory for %zu bytes", size);
+        return;
+    }
+    p[0] = 1;
+    p[size - 1] = 1;
+    if (bl_random_below(r, 4) == 0)
+        p = realloc(p, size * 2);
+    free(atomic_exchange(&slot[bl_random_below(r, SLOTS)], p));
+}
+
+static void *work(void *seed) {
+    struct bl_random r = {(uint64_t)(uintptr_t)seed};
+    while (!atomic_load_explicit(&stop, memory_order_relaxed))
+        exchange_one(&r);
+    return NULL;
+}
+
+static void free_all_slots(void) {
+    for (int i = 0; i < SLOTS; i++)
+        free(atomic_exchange(&slot[i], NULL));
+}
+
+static void work_a_while(void *depth) {
+    struct bl_random r = {(uint64_t)getpid()};
+    for (int i = 0; i < 500; i++)
+        exchange_one(&r);
+    free_all_slots();
+    for (int i = 0; i < 100; i++)
+        exchange_one(&r);
+    if ((uintptr_t)depth > 0)
+        bl_test_in_child(work_a_while,
+                         (void *)(uintptr_t)((uintptr_t)depth - 1));
+    free_all_slots();
+}
+
+static void work_with_threads(void *arg) {
+    pthread_t thread[2];
+    (void)arg;
+    atomic_store(&stop, false);
+    for (uintptr_t i = 0; i < 2; i++)
+        expect_int_eq(
+            pthread_create(&thread[i], NULL, work, (void *)(i + 99)), 0);
+    work_a_while(NULL);
+    atomic_store(&stop, true);
+    for (int i = 0; i < 2; i++)
+        pthread_join(thread[i], NULL);
+}
+
+static void fork_under_load(int forks, void (*body)(void *), void *arg) {
+    pthread_t thread[THREADS];
+    for (uintptr_t i = 0; i < THREADS; i++)
+        assert_int_eq(pthread_create(&thread[i], NULL, work,
+                                     (void *)(i + bl_test_seed())),
+                      0);
+    struct bl_random r = {bl_test_seed()};
+    for (int i = 0; i < forks; i++) {
+        for (uint64_t n = bl_random_below(&r, 200); n > 0; n--)
+            exchange_one(&r);
+        bl_test_in_child(body, arg);
+    }
+    atomic_store(&stop, true);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(thread[i], NULL);
+    free_all_slots();
+}
+
+TEST(fork_of_one_thread) {
+    struct bl_random r = {bl_test_seed()};
+    for (int i = 0; i < 100; i++) {
+        for (int j = 0; j < 100; j++)
+            exchange_one(&r);
+        bl_test_in_child(work_a_while, NULL);
+    }
+}
+
+TEST(fork_while_threads_allocate) { fork_under_load(60, work_a_while, NULL); }
+
+TEST(fork_in_children) {
+    fork_under_load(10, work_a_while, (void *)(uintptr_t)3);
+}
+
+TEST(child_starts_threads) { fork_under_load(25, work_with_threads, NULL); }
+
+static void *fork_often(void *arg) {
+    (void)arg;
+    for (int i = 0; i < 15; i++)
+        bl_test_in_child(work_a_while, NULL);
+    return NULL;
+}
+
+TEST(several_threads_fork) {
+    pthread_t thread[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        assert_int_eq(pthread_create(&thread[i], NULL, fork_often, NULL), 0);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(thread[i], NULL);
+}
+
+// Programs register fork handlers of their own which call malloc.
+static void handler(void) {
+    void *const p = malloc(1000);
+    void *const q = malloc(100);
+    free(p);
+    free(atomic_exchange(&slot[0], q));
+}
+
+TEST(fork_handlers_may_allocate) {
+    assert_int_eq(pthread_atfork(handler, handler, handler), 0);
+    fork_under_load(40, work_a_while, NULL);
+}
+
+// Large blocks are shared with the child until one of them writes.
+TEST(contents_are_the_same_in_the_child) {
+    unsigned char *const p = malloc(50 * MIB);
+    assert_ptr_ne(p, NULL);
+    fill_pattern(p, 50 * MIB, 1);
+    const pid_t pid = fork();
+    if (pid == 0) {
+        expect_size_eq(first_wrong(p, 50 * MIB, 50 * MIB, 1), 50 * MIB);
+        memset(p, 0, 50 * MIB);
+        unsigned char *const q = realloc(p, 90 * MIB);
+        expect_true(q != NULL && q[49 * MIB] == 0);
+        free(q);
+        bl_test_exit();
+    }
+    expect_child_ok(pid);
+    expect_size_eq(first_wrong(p, 50 * MIB, 50 * MIB, 1), 50 * MIB);
+    free(p);
+}
