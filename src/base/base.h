@@ -10,6 +10,7 @@
 #include "base/assert.h"
 #include "base/atomic.h"
 #include "base/bits.h"
+#include "base/stats.h"
 #include "base/text.h"
 
 #endif

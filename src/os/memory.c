@@ -56,6 +56,10 @@ static int os_advise_huge(void *at, size_t bytes) {
     return advise(at, bytes, MADV_HUGEPAGE);
 }
 
+static int os_advise_base(void *at, size_t bytes) {
+    return advise(at, bytes, MADV_NOHUGEPAGE);
+}
+
 static int os_collapse(void *at, size_t bytes) {
     const int result = advise(at, bytes, MADV_COLLAPSE);
     return result == -EAGAIN ? advise(at, bytes, MADV_COLLAPSE) : result;
@@ -104,6 +108,7 @@ struct bl_os_hooks bl_os = {
     .map = os_map,
     .unmap = os_unmap,
     .advise_huge = os_advise_huge,
+    .advise_base = os_advise_base,
     .collapse = os_collapse,
     .populate = os_populate,
     .discard = os_discard,

@@ -30,6 +30,8 @@ struct bl_os_hooks {
     int (*unmap)(void *at, size_t bytes);
     // Asks for huge pages at the first touch (MADV_HUGEPAGE).
     int (*advise_huge)(void *at, size_t bytes);
+    // Asks for base pages only, also where THP is set to always.
+    int (*advise_base)(void *at, size_t bytes);
     // Makes huge pages of what is there now (MADV_COLLAPSE, Linux 6.1).
     int (*collapse)(void *at, size_t bytes);
     // Touches every page for writing, as a result and not as a signal: what

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+//
+// What the files of the page layer share.
+//
+#ifndef BL_PAGE_INTERNAL_H
+#define BL_PAGE_INTERNAL_H
+
+#include "page/page.h"
+
+// --- chains.c: pages of an entry ---------------------------------------------
+
+void bl_entry_init(struct bl_entry *entry);
+void bl_chain_push_first(struct bl_entry *entry, struct bl_page *page);
+void bl_chain_push_last(struct bl_entry *entry, struct bl_page *page);
+void bl_chain_remove(struct bl_entry *entry, struct bl_page *page);
+void bl_full_push(struct bl_entry *entry, struct bl_page *page);
+void bl_full_remove(struct bl_entry *entry, struct bl_page *page);
+
+// --- slices.c: slices of units, under bl_lock_pages ------------------------
+
+#define BL_NO_SLICE UINT32_MAX
+
+// First of `count` consecutive slices of one unit, or BL_NO_SLICE; `align` in
+// slices. *zeroed: none of them was used since the unit was fresh.
+uint32_t bl_slices_take(unsigned count, unsigned align, bool *zeroed);
+void bl_slices_give(uint32_t first, unsigned count);
+// Takes the `more` slices that follow, where they are free.
+bool bl_slices_extend(uint32_t first, unsigned count, unsigned more);
+
+static inline struct bl_page *bl_slice_page(uint32_t slice) {
+    return (struct bl_page *)bl_territory.slices + slice;
+}
+
+static inline uint32_t bl_page_slice(const struct bl_page *page) {
+    return (uint32_t)(page - (struct bl_page *)bl_territory.slices);
+}
+
+// Sets the `back` of the slices of a page, or clears it.
+void bl_page_link_slices(struct bl_page *page, unsigned slices);
+
+// --- pages.c: the life of a page -------------------------------------------------
+
+struct bl_page *bl_page_new(struct bl_pool *pool, uintptr_t owner);
+// No block of it is in use and it is on no chain.
+void bl_page_retire(struct bl_page *page);
+// Moves the remote list to the free list; the number of blocks.
+unsigned bl_page_collect(struct bl_page *page);
+void bl_page_check(const struct bl_page *page);
+
+// --- local.c -------------------------------------------------------------------
+
+// Takes up what was reported to `local`, for `self`. True: something was.
+bool bl_revived_drain(struct bl_local *local, struct bl_local *self);
+// The same for ended threads.
+bool bl_parked_drain(struct bl_local *self);
+void bl_page_report(struct bl_page *page);
+// Calls `visit` for every local there is; holds bl_lock_locals.
+void bl_locals_each(void (*visit)(struct bl_local *, void *), void *context);
+
+static inline struct bl_entry *bl_entry_of(const struct bl_page *page,
+                                           uintptr_t owner) {
+    struct bl_pool *pool = page->pool;
+    if (pool->is_private)
+        return &pool->own;
+    return &((struct bl_local *)owner)->entries[pool->index];
+}
+
+#endif

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+//
+// Locals: what a thread owns, from its first allocation to its end.
+//
+// A local outlives its thread. When the thread ends, its pages with free
+// blocks become global, its full pages stay with the *parked* local, and the
+// next thread to start takes the local over as it is. So an owner, once read
+// from a page, is always a local, and a report to it is never lost: it waits
+// on the parked local until somebody takes that over or drains it.
+//
+#include "page/internal.h"
+
+#include <pthread.h>
+
+#define EMPTY_ENTRIES                                                          \
+    { [0 ... BL_POOLS_MAX - 1] = {.first = &bl_no_page } }
+
+struct bl_local bl_no_local = {.entries = EMPTY_ENTRIES};
+_Thread_local struct bl_local *bl_self
+    __attribute__((tls_model("initial-exec"))) = &bl_no_local;
+uintptr_t bl_seal;
+
+static struct bl_local *all_locals; // lock:bl_lock_locals
+static _Atomic(bool) parked_reports; // a parked local may have revived pages
+static _Atomic(bool) started;
+static pthread_key_t end_of_thread;
+
+static void on_thread_end(void *local) {
+    (void)local;
+    bl_local_detach();
+}
+
+static bool start_once(void) {
+    if (bl_load_acquire(&started))
+        return true;
+    bl_lock_acquire(&bl_lock_start);
+    bool ok = bl_load_relaxed(&started);
+    if (!ok && bl_reservoir_start()) {
+        bl_seal = bl_os_random() | 1;
+        ok = pthread_key_create(&end_of_thread, on_thread_end) == 0;
+        bl_store_release(&started, ok);
+    }
+    bl_lock_release(&bl_lock_start);
+    return ok;
+}
+
+static struct bl_local *find_parked(void) {
+    for (struct bl_local *l = all_locals; l; l = l->next) {
+        if (bl_load_relaxed(&l->parked)) {
+            bl_store_relaxed(&l->parked, false);
+            return l;
+        }
+    }
+    return NULL;
+}
+
+static struct bl_local *new_local(void) {
+    struct bl_local *l = bl_metadata_alloc(sizeof *l);
+    if (l == NULL)
+        return NULL;
+    for (unsigned i = 0; i < BL_POOLS_MAX; i++)
+        l->entries[i].first = &bl_no_page;
+    l->next = all_locals;
+    all_locals = l;
+    return l;
+}
+
+struct bl_local *bl_local_attach(void) {
+    if (bl_self != &bl_no_local)
+        return bl_self;
+    if (!start_once())
+        return NULL;
+    bl_lock_acquire(&bl_lock_locals);
+    struct bl_local *local = find_parked();
+    if (local == NULL)
+        local = new_local();
+    bl_lock_release(&bl_lock_locals);
+    if (local == NULL)
+        return NULL;
+    local->pages_taken = 0;
+    bl_self = local;
+    BL_COUNT(locals_now);
+    // May allocate: from here on the local serves.
+    pthread_setspecific(end_of_thread, local);
+    return local;
+}
+
+static void make_global(struct bl_page *page) {
+    struct bl_pool *pool = page->pool;
+    bl_store_relaxed(&page->owner, 0);
+    bl_lock_acquire(&bl_lock_pages);
+    bl_chain_push_last(&pool->global, page);
+    bl_lock_release(&bl_lock_pages);
+}
+
+static void give_up_entry(struct bl_entry *entry) {
+    while (entry->first != &bl_no_page) {
+        struct bl_page *page = entry->first;
+        bl_chain_remove(entry, page);
+        bl_page_collect(page);
+        if (page->used == 0)
+            bl_page_retire(page);
+        else
+            make_global(page);
+    }
+}
+
+void bl_local_detach(void) {
+    struct bl_local *local = bl_self;
+    if (local == &bl_no_local)
+        return;
+    bl_revived_drain(local, local);
+    for (unsigned i = 0; i < BL_POOLS_MAX; i++)
+        give_up_entry(&local->entries[i]);
+    bl_self = &bl_no_local;
+    bl_lock_acquire(&bl_lock_locals);
+    bl_lock_acquire(&bl_lock_pages);
+    while (local->void_count > 0)
+        bl_slices_give(local->voids[--local->void_count], 1);
+    bl_lock_release(&bl_lock_pages);
+    bl_store_relaxed(&local->parked, true);
+    bl_lock_release(&bl_lock_locals);
+    BL_DISCOUNT_BY(locals_now, 1);
+}
+
+// Pairs with the exchange in bl_revived_drain().
+void bl_page_report(struct bl_page *page) {
+    const uintptr_t owner = bl_load_relaxed(&page->owner) & ~BL_PAGE_FULL;
+    struct bl_local *local = (struct bl_local *)owner;
+    BL_COUNT(blocks_remote);
+    struct bl_page *old = bl_load_relaxed(&local->revived);
+    do
+        page->revived_next = old;
+    while (!bl_cas_weak_release(&local->revived, &old, page));
+    if (bl_load_relaxed(&local->parked))
+        bl_store_relaxed(&parked_reports, true);
+}
+
+static void take_up(struct bl_page *page, struct bl_local *from,
+                    struct bl_local *self) {
+    if (bl_page_state(page) == BL_PAGE_DELETED) {
+        page->used = 0;
+        bl_store_relaxed(&page->remote, 0);
+        bl_page_retire(page);
+        return;
+    }
+    const uint32_t index = page->pool->index;
+    bl_full_remove(&from->entries[index], page);
+    bl_store_relaxed(&page->owner, (uintptr_t)self);
+    bl_page_collect(page);
+    bl_chain_push_last(&self->entries[index], page);
+    if (page->used == 0)
+        bl_page_emptied(page);
+}
+
+bool bl_revived_drain(struct bl_local *local, struct bl_local *self) {
+    if (bl_load_relaxed(&local->revived) == NULL)
+        return false;
+    struct bl_page *page = bl_exchange_acquire(&local->revived, NULL);
+    const bool any = page != NULL;
+    while (page) {
+        struct bl_page *next = page->revived_next;
+        take_up(page, local, self);
+        page = next;
+    }
+    return any;
+}
+
+bool bl_parked_drain(struct bl_local *self) {
+    if (!bl_load_relaxed(&parked_reports))
+        return false;
+    bool any = false;
+    bl_lock_acquire(&bl_lock_locals);
+    bl_store_relaxed(&parked_reports, false);
+    for (struct bl_local *l = all_locals; l; l = l->next) {
+        if (bl_load_relaxed(&l->parked))
+            any |= bl_revived_drain(l, self);
+    }
+    bl_lock_release(&bl_lock_locals);
+    return any;
+}
+
+void bl_locals_each(void (*visit)(struct bl_local *, void *), void *context) {
+    bl_lock_acquire(&bl_lock_locals);
+    for (struct bl_local *l = all_locals; l; l = l->next)
+        visit(l, context);
+    bl_lock_release(&bl_lock_locals);
+}
+
+static void check_entry(const struct bl_entry *entry, uintptr_t owner) {
+    const struct bl_page *prev = NULL;
+    const struct bl_page *page =
+        entry->first == &bl_no_page ? NULL : entry->first;
+    for (; page; prev = page, page = page->next) {
+        BL_CHECK_EQ(bl_load_relaxed(&page->owner), owner);
+        BL_CHECK(page->prev == prev);
+        bl_page_check(page);
+    }
+    BL_CHECK(entry->last == prev);
+    for (page = entry->full; page; page = page->next)
+        BL_CHECK_EQ(bl_load_relaxed(&page->owner), owner | BL_PAGE_FULL);
+}
+
+void bl_local_check(const struct bl_local *local) {
+    for (unsigned i = 0; i < BL_POOLS_MAX; i++)
+        check_entry(&local->entries[i], (uintptr_t)local);
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+//
+// What is wrong with a pointer, in one line, and the end of the program:
+// going on would hand one block to two owners.
+//
+#include "page/internal.h"
+
+static const char *what_is_wrong(const struct bl_page *page, const void *p) {
+    if (page == NULL)
+        return "no block of this heap";
+    if (bl_page_state(page) == BL_PAGE_SPAN)
+        return "not the start of a block";
+    if (page->pool == NULL)
+        return "not in use (double free?)";
+    const uint32_t index = bl_block_index(page, p);
+    if (index >= page->capacity)
+        return "not the start of a block";
+    if (((const struct bl_block *)p)->seal == bl_seal_of(p))
+        return "double free";
+    return "a block of another pool";
+}
+
+void bl_misuse(const char *call, const struct bl_page *page, const void *p) {
+    char buffer[160];
+    struct bl_text t;
+    bl_message_begin(&t, buffer, sizeof buffer);
+    bl_text_str(&t, call);
+    bl_text_char(&t, '(');
+    bl_text_hex(&t, (uintptr_t)p);
+    bl_text_str(&t, "): ");
+    bl_text_str(&t, what_is_wrong(page, p));
+    bl_message_end(&t);
+    bl_os_abort();
+}

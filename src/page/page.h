@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT
+//
+// Typed pages [AreiasRocha-2012, section III], made ready for general malloc.
+//
+// A *page* is one or more consecutive slices of 32 KiB of a unit, cut into
+// blocks of one size for one *pool* (the paper's type). A *local* is what one
+// thread owns: for every pool an *entry* with the chain of its pages that have
+// free blocks. Only the owner allocates on a page. A page without owner and
+// with free blocks hangs on its pool's global entry.
+//
+// Where we differ from the paper:
+//  * The page header lies out of line, in a table indexed by slice, so that a
+//    block's page follows from its address alone, blocks may fill the page
+//    exactly, and no overrun of a block reaches a header.
+//  * Any thread may free. A block of another thread's page goes on the page's
+//    *remote* list by one atomic push; the owner collects it. A full page is
+//    on no chain of available pages, so the first remote free of one also
+//    *reports* the page to its owner's list of revived pages.
+//  * Blocks are carved little by little, so memory is touched when needed.
+//
+// Counting identity of a page, kept by its owner:
+//    carved = used + blocks on `free`,  and blocks on `remote` are part of used.
+//
+#ifndef BL_PAGE_PAGE_H
+#define BL_PAGE_PAGE_H
+
+#include "base/base.h"
+#include "bigleaf/pool.h"
+#include "os/os.h"
+#include "reservoir/reservoir.h"
+
+#define BL_SLICE_SHIFT 15
+#define BL_SLICE_BYTES ((size_t)1 << BL_SLICE_SHIFT)
+#define BL_UNIT_SLICES (BL_HUGE_SIZE >> BL_SLICE_SHIFT)
+#define BL_PAGE_SLICES_MAX 32 // a page is at most half a unit
+
+// A free block. `seal` tells a second free of the same block.
+struct bl_block {
+    struct bl_block *next;
+    uintptr_t seal;
+};
+
+struct bl_page {
+    // First line: all that malloc and free touch.
+    struct bl_block *free;    // owner: blocks to hand out
+    _Atomic(uintptr_t) owner; // local or private pool, plus BL_PAGE_FULL; 0:
+                              // global or unused. Others compare it only
+    uint32_t used;            // owner: blocks handed out
+    uint16_t back;            // const: slices back to the page's first slice
+    uint16_t slices;          // const
+    uint32_t carved;          // owner: blocks cut so far
+    uint32_t capacity;        // const: blocks there can be
+    uint32_t block_bytes;     // const: odd part times 2^shift
+    uint32_t inverse;         // const: of the odd part, modulo 2^32
+    uint8_t shift;            // const
+    _Atomic(uint8_t) state;   // enum bl_page_state; others look for SPAN only
+    uint8_t spare[6];
+    struct bl_pool *pool; // const
+    // Second line: chains, and what other threads write.
+    _Alignas(64) _Atomic(uintptr_t) remote; // blocks, plus BL_REMOTE_NOTIFY
+    struct bl_page *next; // in the chain of the state
+    struct bl_page *prev;
+    struct bl_page *revived_next;
+};
+
+#define BL_PAGE_FULL ((uintptr_t)1)     // of `owner`
+#define BL_REMOTE_NOTIFY ((uintptr_t)1) // of `remote`: report the next one
+
+enum bl_page_state {
+    BL_PAGE_NONE,      // the slice holds no page, or is not a first one
+    BL_PAGE_AVAILABLE, // on a chain of pages with free blocks
+    BL_PAGE_FULL_LIST, // on its owner's list of full pages
+    BL_PAGE_DELETED,   // its pool is gone, a report of it is under way
+    BL_PAGE_SPAN       // one block, of no local
+};
+
+// `first` is never NULL: an empty chain shows `bl_no_page`.
+struct bl_entry {
+    struct bl_page *first;
+    struct bl_page *last;
+    struct bl_page *full;
+};
+
+#define BL_POOLS_MAX 256 // shared pools, size classes among them
+#define BL_VOIDS_MAX 16
+
+struct bl_local {
+    struct bl_entry entries[BL_POOLS_MAX];
+    _Atomic(struct bl_page *) revived; // reported, most recent first
+    uint32_t voids[BL_VOIDS_MAX];      // slices kept for the next pages
+    uint32_t void_count;
+    uint32_t pages_taken;      // how many pages it has asked for
+    struct bl_local *next;     // lock:bl_lock_locals, list of all locals
+    _Atomic(bool) parked;      // its thread has ended
+    _Atomic(uintptr_t) serial; // how often it was taken
+};
+
+struct bl_pool {
+    const char *name;
+    uint32_t index; // of its entry in every local; private: none
+    uint32_t block_bytes;
+    uint32_t capacity;
+    uint32_t inverse;
+    uint8_t shift;
+    uint8_t slices;
+    bool is_private;
+    struct bl_entry own;    // of a private pool
+    struct bl_entry global; // lock:bl_lock_pages, pages without owner
+    size_t run_bytes;       // blocks too large for pages: a run each; else 0
+    uint32_t runs;          // lock:bl_lock_pages, 1 + index of the first run
+    uint32_t run_count;     // lock:bl_lock_pages
+    struct bl_pool *next_free;
+};
+
+extern struct bl_page bl_no_page;
+extern struct bl_local bl_no_local;
+extern _Thread_local struct bl_local *bl_self
+    __attribute__((tls_model("initial-exec")));
+extern uintptr_t bl_seal; // const after start
+
+BL_INLINE enum bl_page_state bl_page_state(const struct bl_page *page) {
+    return (enum bl_page_state)bl_load_relaxed(&page->state);
+}
+
+// ---------------------------------------------------------------------------
+// From an address to its page.
+
+BL_INLINE uintptr_t bl_small_offset(const void *p) {
+    return (uintptr_t)p - bl_territory.small;
+}
+
+// Pairs with the release store in reservoir/units.c: an offset below the limit
+// has a table behind it.
+BL_INLINE bool bl_offset_is_small(uintptr_t offset) {
+    return offset < bl_load_relaxed(&bl_territory.small_bytes);
+}
+
+BL_INLINE struct bl_page *bl_page_at(uintptr_t offset) {
+    struct bl_page *page =
+        (struct bl_page *)bl_territory.slices + (offset >> BL_SLICE_SHIFT);
+    return page - page->back;
+}
+
+BL_INLINE char *bl_page_start(const struct bl_page *page) {
+    const uintptr_t slice =
+        (uintptr_t)(page - (const struct bl_page *)bl_territory.slices);
+    return (char *)bl_territory.small + (slice << BL_SLICE_SHIFT);
+}
+
+// Number of the block that starts at `p`; at least 2^(32-shift) where none
+// starts there. Exact division of [HackersDelight, 10-17].
+BL_INLINE uint32_t bl_block_index(const struct bl_page *page, const void *p) {
+    const uint32_t offset =
+        (uint32_t)((const char *)p - bl_page_start(page)) * page->inverse;
+    const unsigned shift = page->shift;
+    return offset >> shift | offset << (32 - shift);
+}
+
+BL_INLINE uintptr_t bl_seal_of(const void *block) {
+    return bl_seal ^ (uintptr_t)block;
+}
+
+// ---------------------------------------------------------------------------
+// Fast paths.
+
+BL_INLINE void *bl_page_pop(struct bl_page *page) {
+    struct bl_block *block = page->free;
+    page->free = block->next;
+    page->used++;
+    block->seal = 0;
+    return block;
+}
+
+BL_INLINE void bl_page_push(struct bl_page *page, void *p) {
+    struct bl_block *block = p;
+    block->next = page->free;
+    block->seal = bl_seal_of(p);
+    page->free = block;
+}
+
+// True where `p` may be given back: a block starts there and is in use. Any
+// thread that was handed the block may ask.
+BL_INLINE bool bl_block_is_in_use(const struct bl_page *page, const void *p) {
+    return bl_block_index(page, p) < page->capacity &&
+           ((const struct bl_block *)p)->seal != bl_seal_of(p);
+}
+
+// Slow paths: `owner` is the caller's local or private pool.
+void *bl_entry_alloc(struct bl_entry *entry, struct bl_pool *pool,
+                     uintptr_t owner);
+void bl_page_emptied(struct bl_page *page);
+void bl_page_free_slow(struct bl_page *page, void *p);
+// Ends the program with one line on what is wrong with `p`.
+BL_NORETURN BL_COLD void bl_misuse(const char *call, const struct bl_page *page,
+                                   const void *p);
+
+// A block of shared pool number `index`, whose local entry this is.
+BL_INLINE void *bl_local_alloc(struct bl_local *local, struct bl_pool *pool,
+                               uint32_t index) {
+    struct bl_entry *entry = &local->entries[index];
+    struct bl_page *page = entry->first;
+    if (BL_LIKELY(page->free != NULL))
+        return bl_page_pop(page);
+    return bl_entry_alloc(entry, pool, (uintptr_t)local);
+}
+
+BL_INLINE void bl_private_free(struct bl_page *page, void *p) {
+    if (BL_UNLIKELY(!bl_block_is_in_use(page, p)))
+        bl_misuse("free", page, p);
+    bl_page_push(page, p);
+    if (BL_UNLIKELY(--page->used == 0))
+        bl_page_emptied(page);
+}
+
+// ---------------------------------------------------------------------------
+// Spans: single blocks of whole slices, at most half a unit, of no local.
+
+// NULL without memory. *zeroed: the memory is known to be zero. `align` is at
+// most half a unit.
+BL_MUST_USE void *bl_span_alloc(size_t bytes, size_t align, bool *zeroed);
+void bl_span_free(struct bl_page *page);
+// Makes the span `bytes` long in place; false where that cannot be.
+BL_MUST_USE bool bl_span_resize(struct bl_page *page, size_t bytes);
+
+// ---------------------------------------------------------------------------
+// Pools and locals.
+
+// Fills a pool record for blocks of `block_bytes` (a multiple of 16, at most
+// 64 KiB), and makes it shared pool number `index`.
+void bl_pool_init(struct bl_pool *pool, const char *name, size_t block_bytes,
+                  uint32_t index);
+// The calling thread's local, made or adopted at its first use; NULL without
+// memory. Starts the reservoir when it is the first of all.
+struct bl_local *bl_local_attach(void);
+// Gives up the calling thread's local: pages with free blocks become global.
+void bl_local_detach(void);
+// Says that shared pools below `count` are taken. Before the first attach.
+void bl_pools_reserve(uint32_t count);
+
+struct bl_page_totals {
+    size_t blocks;       // in use, remote ones among them
+    size_t block_bytes;  // of these
+    size_t pages;
+    size_t page_bytes;   // of all pages, spans among them
+};
+// A racy reading while other threads run.
+void bl_page_totals(struct bl_page_totals *out);
+// Walks everything the calling thread owns; ends the program where an
+// identity does not hold.
+void bl_local_check(const struct bl_local *local);
+
+#endif

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: MIT
+//
+// The life of a page: Algorithms 1 to 3 of [AreiasRocha-2012], with remote
+// frees and lazy carving.
+//
+//   unused -> available (owned) <-> full -> ... -> available, empty -> unused
+//                  |                                    ^
+//                  v  thread ends                       | all blocks free
+//               global, adopted later by any thread -----
+//
+// A page of a local goes from available to full by its owner alone, which then
+// leaves BL_REMOTE_NOTIFY in `remote`. Two may take that mark away, by a
+// compare-and-swap that one of them wins: the owner, freeing a block of its
+// own, which makes the page available at once; or a remote thread, which
+// reports the page and leaves the rest to the owner. So a page is reported at
+// most once, and is never retired with a report under way.
+//
+#include "page/internal.h"
+
+#define CARVE_BYTES BL_BASE_SIZE
+
+static void carve(struct bl_page *page) {
+    const size_t size = page->block_bytes;
+    uint32_t count = (uint32_t)(CARVE_BYTES / size);
+    if (count == 0)
+        count = 1;
+    if (count > page->capacity - page->carved)
+        count = page->capacity - page->carved;
+    char *first = bl_page_start(page) + page->carved * size;
+    char *block = first;
+    for (uint32_t i = 1; i < count; i++, block += size)
+        ((struct bl_block *)block)->next = (struct bl_block *)(block + size);
+    ((struct bl_block *)block)->next = page->free;
+    page->free = (struct bl_block *)first;
+    page->carved += count;
+}
+
+// Pairs with the release of the remote push: the blocks' last contents are
+// visible before they are handed out again. Not for a page with the mark.
+unsigned bl_page_collect(struct bl_page *page) {
+    if (bl_load_relaxed(&page->remote) == 0)
+        return 0;
+    const uintptr_t list = bl_exchange_acquire(&page->remote, 0);
+    BL_ASSERT((list & BL_REMOTE_NOTIFY) == 0);
+    unsigned count = 0;
+    struct bl_block *block = (struct bl_block *)list;
+    while (block) {
+        struct bl_block *next = block->next;
+        block->next = page->free;
+        page->free = block;
+        block = next;
+        count++;
+    }
+    BL_ASSERT(page->used >= count);
+    page->used -= count;
+    return count;
+}
+
+static bool has_block(struct bl_page *page) {
+    if (page->free == NULL && bl_page_collect(page) == 0 &&
+        page->carved < page->capacity)
+        carve(page);
+    return page->free != NULL;
+}
+
+// False where blocks came back meanwhile, and the page is not full after all.
+static bool mark_full(struct bl_entry *entry, struct bl_page *page,
+                      uintptr_t owner) {
+    uintptr_t nothing = 0;
+    // Pairs with the swaps of remote_push() and free_into_full().
+    if (!page->pool->is_private &&
+        !bl_cas_strong_acq_rel(&page->remote, &nothing, BL_REMOTE_NOTIFY))
+        return false;
+    bl_store_relaxed(&page->owner, owner | BL_PAGE_FULL);
+    bl_chain_remove(entry, page);
+    bl_full_push(entry, page);
+    return true;
+}
+
+// A thread that takes many pages keeps some slices ahead, so that it takes the
+// lock once for several.
+static void take_voids(struct bl_local *local) {
+    uint32_t ahead = local->pages_taken / 8;
+    if (ahead > BL_VOIDS_MAX / 2)
+        ahead = BL_VOIDS_MAX / 2;
+    while (local->void_count < ahead) {
+        bool zeroed = false;
+        const uint32_t slice = bl_slices_take(1, 1, &zeroed);
+        if (slice == BL_NO_SLICE)
+            return;
+        local->voids[local->void_count++] = slice;
+    }
+}
+
+static uint32_t take_slices(struct bl_local *local, unsigned slices) {
+    if (local && slices == 1 && local->void_count > 0)
+        return local->voids[--local->void_count];
+    bool zeroed = false;
+    bl_lock_acquire(&bl_lock_pages);
+    const uint32_t slice = bl_slices_take(slices, 1, &zeroed);
+    if (local && slices == 1)
+        take_voids(local);
+    bl_lock_release(&bl_lock_pages);
+    return slice;
+}
+
+struct bl_page *bl_page_new(struct bl_pool *pool, uintptr_t owner) {
+    struct bl_local *local = pool->is_private ? NULL : (struct bl_local *)owner;
+    const uint32_t slice = take_slices(local, pool->slices);
+    if (slice == BL_NO_SLICE)
+        return NULL;
+    if (local)
+        local->pages_taken++;
+    struct bl_page *page = bl_slice_page(slice);
+    page->free = NULL;
+    page->used = 0;
+    page->back = 0;
+    page->slices = pool->slices;
+    page->carved = 0;
+    page->capacity = pool->capacity;
+    page->block_bytes = pool->block_bytes;
+    page->inverse = pool->inverse;
+    page->shift = pool->shift;
+    page->pool = pool;
+    bl_store_relaxed(&page->remote, 0);
+    bl_page_link_slices(page, pool->slices);
+    bl_store_relaxed(&page->owner, owner);
+    BL_COUNT(pages_fresh);
+    return page;
+}
+
+void bl_page_retire(struct bl_page *page) {
+    BL_ASSERT(page->used == 0 && bl_load_relaxed(&page->remote) == 0);
+    struct bl_local *self = bl_self;
+    const unsigned slices = page->slices;
+    const bool is_private = page->pool->is_private;
+    bl_store_relaxed(&page->owner, 0);
+    bl_store_relaxed(&page->state, BL_PAGE_NONE);
+    page->carved = 0;
+    page->pool = NULL;
+    for (unsigned i = 1; i < slices; i++)
+        page[i].back = 0;
+    if (!is_private && slices == 1 && self != &bl_no_local &&
+        self->void_count < BL_VOIDS_MAX / 2) {
+        self->voids[self->void_count++] = bl_page_slice(page);
+        return;
+    }
+    bl_lock_acquire(&bl_lock_pages);
+    bl_slices_give(bl_page_slice(page), slices);
+    bl_lock_release(&bl_lock_pages);
+}
+
+static struct bl_page *adopt_global(struct bl_pool *pool, uintptr_t owner) {
+    // A racy look: who misses a page just given up takes a fresh one.
+    if (pool->is_private || pool->global.first == &bl_no_page)
+        return NULL;
+    bl_lock_acquire(&bl_lock_pages);
+    struct bl_page *page = pool->global.first;
+    if (page != &bl_no_page)
+        bl_chain_remove(&pool->global, page);
+    bl_lock_release(&bl_lock_pages);
+    if (page == &bl_no_page)
+        return NULL;
+    bl_store_relaxed(&page->owner, owner);
+    BL_COUNT(pages_adopted);
+    return page;
+}
+
+// A page with a free block at the head of the chain; false without memory.
+static bool next_page(struct bl_entry *entry, struct bl_pool *pool,
+                      uintptr_t owner) {
+    if (!pool->is_private) {
+        struct bl_local *self = (struct bl_local *)owner;
+        if (bl_revived_drain(self, self) && entry->first != &bl_no_page)
+            return true;
+        if (bl_parked_drain(self) && entry->first != &bl_no_page)
+            return true;
+    }
+    struct bl_page *page = adopt_global(pool, owner);
+    if (page == NULL)
+        page = bl_page_new(pool, owner);
+    if (page == NULL)
+        return false;
+    bl_chain_push_first(entry, page);
+    return true;
+}
+
+void *bl_entry_alloc(struct bl_entry *entry, struct bl_pool *pool,
+                     uintptr_t owner) {
+    if (owner == (uintptr_t)&bl_no_local) {
+        struct bl_local *local = bl_local_attach();
+        return local ? bl_local_alloc(local, pool, pool->index) : NULL;
+    }
+    for (;;) {
+        struct bl_page *page = entry->first;
+        if (page == &bl_no_page) {
+            if (!next_page(entry, pool, owner))
+                return NULL;
+        } else if (has_block(page)) {
+            return bl_page_pop(page);
+        } else {
+            mark_full(entry, page, owner);
+        }
+    }
+}
+
+// An entry keeps one empty page, so that a block allocated and freed in turn
+// does not cost a page each time.
+void bl_page_emptied(struct bl_page *page) {
+    const uintptr_t owner = bl_load_relaxed(&page->owner) & ~BL_PAGE_FULL;
+    struct bl_entry *entry = bl_entry_of(page, owner);
+    if (bl_page_state(page) != BL_PAGE_AVAILABLE ||
+        (entry->first == page && page->next == NULL))
+        return;
+    bl_chain_remove(entry, page);
+    bl_page_retire(page);
+}
+
+// The owner frees a block of a full page of its own.
+static void free_into_full(struct bl_page *page, void *p, uintptr_t owner) {
+    if (BL_UNLIKELY(!bl_block_is_in_use(page, p)))
+        bl_misuse("free", page, p);
+    bl_page_push(page, p);
+    page->used--;
+    uintptr_t mark = BL_REMOTE_NOTIFY;
+    // Pairs with the swap of remote_push(): one of the two has the page.
+    if (!page->pool->is_private &&
+        !bl_cas_strong_acq_rel(&page->remote, &mark, 0))
+        return; // reported: it comes back with the revived ones
+    struct bl_entry *entry = bl_entry_of(page, owner);
+    bl_full_remove(entry, page);
+    bl_store_relaxed(&page->owner, owner);
+    bl_chain_push_last(entry, page);
+    if (page->used == 0)
+        bl_page_emptied(page);
+}
+
+// Release: the owner, collecting, sees what this thread last did to the block.
+static void remote_push(struct bl_page *page, void *p) {
+    struct bl_block *block = p;
+    block->seal = bl_seal_of(p);
+    uintptr_t old = bl_load_relaxed(&page->remote);
+    do
+        block->next = (struct bl_block *)(old & ~BL_REMOTE_NOTIFY);
+    while (!bl_cas_weak_acq_rel(&page->remote, &old, (uintptr_t)p));
+    if (old & BL_REMOTE_NOTIFY)
+        bl_page_report(page);
+}
+
+void bl_page_free_slow(struct bl_page *page, void *p) {
+    const uintptr_t owner = bl_load_relaxed(&page->owner);
+    const uintptr_t self = (uintptr_t)bl_self;
+    if (bl_page_state(page) == BL_PAGE_SPAN) {
+        if (p != bl_page_start(page))
+            bl_misuse("free", page, p);
+        bl_span_free(page);
+        return;
+    }
+    if (page->pool == NULL)
+        bl_misuse("free", page, p);
+    if (owner == (self | BL_PAGE_FULL) ||
+        (page->pool->is_private && (owner & BL_PAGE_FULL))) {
+        free_into_full(page, p, owner & ~BL_PAGE_FULL);
+        return;
+    }
+    if (page->pool->is_private) {
+        bl_private_free(page, p);
+        return;
+    }
+    if (!bl_block_is_in_use(page, p))
+        bl_misuse("free", page, p);
+    remote_push(page, p);
+}
+
+void bl_page_check(const struct bl_page *page) {
+    uint32_t free = 0;
+    for (const struct bl_block *b = page->free; b; b = b->next) {
+        BL_CHECK(bl_block_index(page, b) < page->carved);
+        free++;
+        BL_CHECK(free <= page->carved);
+    }
+    BL_CHECK_EQ(page->carved, page->used + free);
+    BL_CHECK(page->carved <= page->capacity);
+    BL_CHECK_EQ(page->back, 0);
+    BL_CHECK_EQ(page->slices, page->pool->slices);
+    for (unsigned i = 1; i < page->slices; i++)
+        BL_CHECK_EQ(page[i].back, i);
+}

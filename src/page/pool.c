@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: MIT
+//
+// Pools: the public interface (bigleaf/pool.h), and what size classes are
+// made from. A shared pool has a number, which indexes its entry in every
+// local; a private pool carries its one entry itself and is its own owner.
+// Blocks above half a unit are runs of their own, chained for deletion.
+//
+#include "page/internal.h"
+
+#define PAGE_BLOCK_MAX (BL_HUGE_SIZE / 2)
+#define RUN_ALIGN_FROM (2 * BL_SLICE_BYTES)
+
+static struct bl_pool *numbered[BL_POOLS_MAX]; // lock:bl_lock_pools
+static uint32_t reserved;                      // numbers of size classes
+static struct bl_pool *free_records;           // lock:bl_lock_pools
+
+void bl_pools_reserve(uint32_t count) { reserved = count; }
+
+// Slices of a page: at least eight blocks where they are small, and at most a
+// sixteenth of the page wasted.
+static unsigned slices_for_block(size_t block) {
+    const size_t least = block <= 8 * BL_KIB ? 8 * block : 4 * block;
+    unsigned slices = (unsigned)((least + BL_SLICE_BYTES - 1) / BL_SLICE_BYTES);
+    if (block > 2 * BL_SLICE_BYTES)
+        return (unsigned)((block + BL_SLICE_BYTES - 1) / BL_SLICE_BYTES);
+    for (; slices < 8; slices++) {
+        const size_t bytes = slices * BL_SLICE_BYTES;
+        if (bytes % block <= bytes / 16)
+            break;
+    }
+    return slices;
+}
+
+// The inverse of an odd number modulo 2^32, by Newton's iteration: each round
+// doubles the bits that are right.
+static uint32_t inverse_of(uint32_t odd) {
+    uint32_t x = odd;
+    for (int i = 0; i < 5; i++)
+        x *= 2 - odd * x;
+    return x;
+}
+
+static void set_geometry(struct bl_pool *pool, size_t block_bytes) {
+    const unsigned slices = slices_for_block(block_bytes);
+    pool->block_bytes = (uint32_t)block_bytes;
+    pool->slices = (uint8_t)slices;
+    pool->capacity = (uint32_t)(slices * BL_SLICE_BYTES / block_bytes);
+    pool->shift = (uint8_t)bl_lowest_bit(block_bytes);
+    pool->inverse = inverse_of((uint32_t)(block_bytes >> pool->shift));
+    BL_ASSERT(slices <= BL_PAGE_SLICES_MAX && pool->capacity > 0);
+}
+
+void bl_pool_init(struct bl_pool *pool, const char *name, size_t block_bytes,
+                  uint32_t index) {
+    *pool = (struct bl_pool){.name = name, .index = index};
+    set_geometry(pool, block_bytes);
+    bl_entry_init(&pool->own);
+    bl_entry_init(&pool->global);
+    numbered[index] = pool;
+}
+
+static struct bl_pool *take_record(void) {
+    bl_lock_acquire(&bl_lock_pools);
+    struct bl_pool *pool = free_records;
+    if (pool)
+        free_records = pool->next_free;
+    bl_lock_release(&bl_lock_pools);
+    return pool ? pool : bl_metadata_alloc(sizeof *pool);
+}
+
+static void give_record(struct bl_pool *pool) {
+    bl_lock_acquire(&bl_lock_pools);
+    pool->next_free = free_records;
+    free_records = pool;
+    bl_lock_release(&bl_lock_pools);
+}
+
+static bool take_number(struct bl_pool *pool) {
+    bl_lock_acquire(&bl_lock_pools);
+    uint32_t i = reserved;
+    while (i < BL_POOLS_MAX && numbered[i])
+        i++;
+    if (i < BL_POOLS_MAX) {
+        numbered[i] = pool;
+        pool->index = i;
+    }
+    bl_lock_release(&bl_lock_pools);
+    return i < BL_POOLS_MAX;
+}
+
+static size_t block_bytes_of(const struct bl_pool_spec *spec, size_t align) {
+    size_t bytes = 0;
+    if (spec->block_bytes == 0 ||
+        bl_add_overflows(spec->block_bytes, align - 1, &bytes) ||
+        bytes > BL_LARGE_BYTES / 2)
+        return 0;
+    bytes = bl_align_down(bytes, align);
+    if (bytes < sizeof(struct bl_block))
+        bytes = sizeof(struct bl_block);
+    return bl_align_up(bytes, 8);
+}
+
+struct bl_pool *bl_pool_new(const struct bl_pool_spec *spec) {
+    const size_t align = spec->align ? spec->align : 16;
+    if (!bl_is_pow2(align) || align > BL_HUGE_SIZE)
+        return NULL;
+    const size_t bytes = block_bytes_of(spec, align);
+    if (bytes == 0 || bl_local_attach() == NULL)
+        return NULL;
+    struct bl_pool *pool = take_record();
+    if (pool == NULL)
+        return NULL;
+    *pool = (struct bl_pool){.name = spec->name,
+                             .is_private = spec->sharing == BL_POOL_PRIVATE};
+    bl_entry_init(&pool->own);
+    bl_entry_init(&pool->global);
+    if (bytes > PAGE_BLOCK_MAX || align >= RUN_ALIGN_FROM)
+        pool->run_bytes = bytes;
+    else
+        set_geometry(pool, bytes);
+    if (!pool->is_private && !pool->run_bytes && !take_number(pool)) {
+        give_record(pool);
+        return NULL;
+    }
+    return pool;
+}
+
+// ---------------------------------------------------------------------------
+// Blocks that are runs: chained by their records' links, which are free while
+// the run is in use.
+
+static uint32_t run_number(const struct bl_run *run) {
+    return (uint32_t)(((uintptr_t)bl_run_start(run) - bl_territory.large) >>
+                      BL_HUGE_SHIFT);
+}
+
+static struct bl_run *numbered_run(uint32_t number) {
+    return bl_run_at((char *)bl_territory.large +
+                     ((size_t)number << BL_HUGE_SHIFT));
+}
+
+static void *run_block_alloc(struct bl_pool *pool) {
+    struct bl_run *run = bl_run_acquire(pool->run_bytes, BL_HUGE_SIZE);
+    if (run == NULL)
+        return NULL;
+    bl_lock_acquire(&bl_lock_pages);
+    run->prev = 0;
+    run->next = pool->runs;
+    if (run->next)
+        numbered_run(run->next - 1)->prev = run_number(run) + 1;
+    pool->runs = run_number(run) + 1;
+    pool->run_count++;
+    bl_lock_release(&bl_lock_pages);
+    return bl_run_start(run);
+}
+
+static void run_block_free(struct bl_pool *pool, void *block) {
+    struct bl_run *run = bl_run_at(block);
+    if (run == NULL)
+        bl_misuse("bl_pool_free", NULL, block);
+    bl_lock_acquire(&bl_lock_pages);
+    if (run->prev)
+        numbered_run(run->prev - 1)->next = run->next;
+    else
+        pool->runs = run->next;
+    if (run->next)
+        numbered_run(run->next - 1)->prev = run->prev;
+    pool->run_count--;
+    bl_lock_release(&bl_lock_pages);
+    bl_run_release(run);
+}
+
+// ---------------------------------------------------------------------------
+
+void *bl_pool_alloc(struct bl_pool *pool) {
+    if (BL_UNLIKELY(pool->run_bytes != 0))
+        return run_block_alloc(pool);
+    if (!pool->is_private)
+        return bl_local_alloc(bl_self, pool, pool->index);
+    struct bl_page *page = pool->own.first;
+    if (BL_LIKELY(page->free != NULL))
+        return bl_page_pop(page);
+    return bl_entry_alloc(&pool->own, pool, (uintptr_t)pool);
+}
+
+void bl_pool_free(struct bl_pool *pool, void *block) {
+    if (block == NULL)
+        return;
+    if (BL_UNLIKELY(pool->run_bytes != 0)) {
+        run_block_free(pool, block);
+        return;
+    }
+    const uintptr_t offset = bl_small_offset(block);
+    if (BL_UNLIKELY(!bl_offset_is_small(offset)))
+        bl_misuse("bl_pool_free", NULL, block);
+    struct bl_page *page = bl_page_at(offset);
+    if (BL_UNLIKELY(page->pool != pool))
+        bl_misuse("bl_pool_free", page, block);
+    const uintptr_t owner = bl_load_relaxed(&page->owner);
+    const uintptr_t me =
+        pool->is_private ? (uintptr_t)pool : (uintptr_t)bl_self;
+    if (BL_LIKELY(owner == me))
+        bl_private_free(page, block);
+    else
+        bl_page_free_slow(page, block);
+}
+
+// ---------------------------------------------------------------------------
+// Walks over all pages of a pool.
+
+static unsigned remote_count(const struct bl_page *page) {
+    unsigned n = 0;
+    const uintptr_t list = bl_load_acquire(&page->remote) & ~BL_REMOTE_NOTIFY;
+    for (struct bl_block *b = (struct bl_block *)list; b; b = b->next)
+        n++;
+    return n;
+}
+
+static void add_page(struct bl_pool_stats *out, const struct bl_page *page) {
+    out->pages_in_use++;
+    out->bytes_mapped += (size_t)page->slices << BL_SLICE_SHIFT;
+    out->blocks_in_use += page->used - remote_count(page);
+}
+
+static void add_entry(struct bl_pool_stats *out, const struct bl_entry *e) {
+    if (e->first != &bl_no_page)
+        for (const struct bl_page *p = e->first; p; p = p->next)
+            add_page(out, p);
+    for (const struct bl_page *p = e->full; p; p = p->next)
+        add_page(out, p);
+}
+
+struct stats_walk {
+    const struct bl_pool *pool;
+    struct bl_pool_stats *out;
+};
+
+static void add_local(struct bl_local *local, void *context) {
+    const struct stats_walk *w = context;
+    add_entry(w->out, &local->entries[w->pool->index]);
+}
+
+void bl_pool_read_stats(const struct bl_pool *pool, struct bl_pool_stats *out) {
+    *out = (struct bl_pool_stats){.name = pool->name,
+                                  .block_bytes = pool->block_bytes};
+    if (pool->run_bytes) {
+        out->block_bytes = pool->run_bytes;
+        out->blocks_in_use = pool->run_count;
+        out->pages_in_use = pool->run_count;
+        for (uint32_t i = pool->runs; i; i = numbered_run(i - 1)->next)
+            out->bytes_mapped += numbered_run(i - 1)->mapped;
+        return;
+    }
+    add_entry(out, &pool->own);
+    if (pool->is_private)
+        return;
+    struct stats_walk walk = {pool, out};
+    bl_locals_each(add_local, &walk);
+    add_entry(out, &pool->global);
+}
+
+// Blocks in use and all: nobody will ask for them again.
+static void drop_page(struct bl_page *page) {
+    const bool reported = bl_page_state(page) == BL_PAGE_FULL_LIST &&
+                          !page->pool->is_private &&
+                          !(bl_load_acquire(&page->remote) & BL_REMOTE_NOTIFY);
+    if (reported) { // hangs on a list of revived pages, and is retired there
+        bl_store_relaxed(&page->state, BL_PAGE_DELETED);
+        return;
+    }
+    page->used = 0;
+    bl_store_relaxed(&page->remote, 0);
+    bl_page_retire(page);
+}
+
+static void drop_entry(struct bl_entry *entry) {
+    struct bl_page *page = entry->first == &bl_no_page ? NULL : entry->first;
+    while (page) {
+        struct bl_page *next = page->next;
+        drop_page(page);
+        page = next;
+    }
+    page = entry->full;
+    while (page) {
+        struct bl_page *next = page->next;
+        drop_page(page);
+        page = next;
+    }
+    bl_entry_init(entry);
+}
+
+static void drop_local(struct bl_local *local, void *context) {
+    const struct bl_pool *pool = context;
+    drop_entry(&local->entries[pool->index]);
+}
+
+static void drop_runs(struct bl_pool *pool) {
+    while (pool->runs)
+        run_block_free(pool, bl_run_start(numbered_run(pool->runs - 1)));
+}
+
+void bl_pool_delete(struct bl_pool *pool) {
+    if (pool == NULL)
+        return;
+    if (pool->run_bytes) {
+        drop_runs(pool);
+    } else if (pool->is_private) {
+        drop_entry(&pool->own);
+    } else {
+        bl_locals_each(drop_local, pool);
+        drop_entry(&pool->global);
+        bl_lock_acquire(&bl_lock_pools);
+        numbered[pool->index] = NULL;
+        bl_lock_release(&bl_lock_pools);
+    }
+    give_record(pool);
+}

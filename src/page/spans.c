@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+//
+// Spans: objects too large for a page of many blocks and too small for units
+// of their own. A span is a page of one block and no owner; every operation
+// takes the lock, and free slices around it let it grow in place.
+//
+#include "page/internal.h"
+
+static unsigned slices_for(size_t bytes) {
+    return (unsigned)((bytes + BL_SLICE_BYTES - 1) >> BL_SLICE_SHIFT);
+}
+
+static void set_slices(struct bl_page *page, unsigned slices) {
+    page->slices = (uint16_t)slices;
+    page->block_bytes = (uint32_t)(slices << BL_SLICE_SHIFT);
+    bl_page_link_slices(page, slices);
+}
+
+void *bl_span_alloc(size_t bytes, size_t align, bool *zeroed) {
+    BL_REQUIRE(bytes > 0 && bytes <= BL_HUGE_SIZE / 2);
+    if (bl_local_attach() == NULL)
+        return NULL;
+    const unsigned slices = slices_for(bytes);
+    const unsigned step =
+        align > BL_SLICE_BYTES ? (unsigned)(align >> BL_SLICE_SHIFT) : 1;
+    bl_lock_acquire(&bl_lock_pages);
+    const uint32_t slice = bl_slices_take(slices, step, zeroed);
+    bl_lock_release(&bl_lock_pages);
+    if (slice == BL_NO_SLICE)
+        return NULL;
+    struct bl_page *page = bl_slice_page(slice);
+    page->free = NULL;
+    page->back = 0;
+    page->used = 1;
+    page->carved = 1;
+    page->capacity = 1;
+    page->pool = NULL;
+    set_slices(page, slices);
+    bl_store_relaxed(&page->owner, 0);
+    bl_store_relaxed(&page->state, BL_PAGE_SPAN);
+    return bl_page_start(page);
+}
+
+static void unlink_slices(struct bl_page *page, unsigned from) {
+    for (unsigned i = from; i < page->slices; i++)
+        page[i].back = 0;
+}
+
+void bl_span_free(struct bl_page *page) {
+    const unsigned slices = page->slices;
+    bl_store_relaxed(&page->state, BL_PAGE_NONE);
+    unlink_slices(page, 1);
+    bl_lock_acquire(&bl_lock_pages);
+    bl_slices_give(bl_page_slice(page), slices);
+    bl_lock_release(&bl_lock_pages);
+}
+
+bool bl_span_resize(struct bl_page *page, size_t bytes) {
+    if (bytes > BL_HUGE_SIZE / 2)
+        return false;
+    const unsigned old = page->slices;
+    const unsigned new = slices_for(bytes);
+    const uint32_t first = bl_page_slice(page);
+    bool ok = true;
+    bl_lock_acquire(&bl_lock_pages);
+    if (new > old)
+        ok = bl_slices_extend(first, old, new - old);
+    else if (new < old) {
+        unlink_slices(page, new);
+        bl_slices_give(first + new, old - new);
+    }
+    bl_lock_release(&bl_lock_pages);
+    if (ok)
+        set_slices(page, new);
+    return ok;
+}

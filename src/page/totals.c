@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+//
+// A reading of all pages, from the slice table. Racy while other threads run:
+// the sums are of a moment that never was, each term is of some moment.
+//
+#include "page/internal.h"
+
+void bl_page_totals(struct bl_page_totals *out) {
+    *out = (struct bl_page_totals){0};
+    const size_t slices =
+        bl_load_acquire(&bl_territory.small_bytes) >> BL_SLICE_SHIFT;
+    for (size_t i = 0; i < slices;) {
+        const struct bl_page *page = bl_slice_page((uint32_t)i);
+        const unsigned state = bl_page_state(page);
+        const unsigned span = page->slices ? page->slices : 1;
+        if (state == BL_PAGE_NONE) {
+            i++;
+            continue;
+        }
+        out->pages++;
+        out->page_bytes += (size_t)span << BL_SLICE_SHIFT;
+        out->blocks += page->used;
+        out->block_bytes += (size_t)page->used * page->block_bytes;
+        i += span;
+    }
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+//
+// What the files of the reservoir share. Every function here is called with
+// `bl_lock_reservoir` held, but for those of territory.c that start it.
+//
+#ifndef BL_RESERVOIR_INTERNAL_H
+#define BL_RESERVOIR_INTERNAL_H
+
+#include "reservoir/reservoir.h"
+
+// The first units are for small processes: base pages, until the heap is
+// large enough for huge ones to pay.
+#define BL_SEED_UNITS 2
+#define BL_SEED_PROMOTE_AT 24
+
+#define BL_NO_INDEX UINT32_MAX
+
+struct bl_policy {
+    enum bl_backing backing;
+    uint64_t purge_delay_ms;
+    bool leave_hugetlb; // this process forks: no more of the pool
+};
+extern struct bl_policy bl_policy;
+
+// --- territory.c -----------------------------------------------------------
+
+// Makes the tables of the small part cover `units` units, or those of the
+// large part; false without memory.
+bool bl_territory_reach_small(size_t units);
+bool bl_territory_reach_large(size_t units);
+struct bl_run *bl_run_records(void);
+uint64_t *bl_free_address_bits(void); // one per small unit, set: free address
+uint64_t *bl_hugetlb_bits(void);      // one per unit of the territory
+
+// --- backing.c ---------------------------------------------------------------
+
+// Maps `units` units at `at` as the policy says; 0 or -errno. Advice refused
+// is counted and no failure.
+int bl_back_units(void *at, size_t units);
+// Base pages now and later.
+int bl_back_base(void *at, size_t bytes);
+void bl_unback(void *at, size_t bytes);
+int bl_move_units(void *from, size_t units, void *to);
+bool bl_thrifty(void); // address space is limited: map no more than asked for
+
+// --- warm.c ------------------------------------------------------------------
+
+// A stretch of warm units at consecutive addresses.
+struct bl_warm {
+    char *at;
+    uint32_t units;
+    uint32_t run; // 1 + index of the run whose addresses these are; 0: small
+    uint64_t since_ms;
+};
+
+void bl_warm_push(void *at, size_t units, uint32_t run);
+// Takes up to `units` from the stretch freed last; units 0: none are warm.
+struct bl_warm bl_warm_take(size_t units);
+// Takes a whole stretch of a run, of `least` to `most` units.
+struct bl_warm bl_warm_take_run(size_t least, size_t most);
+// Undoes a take.
+void bl_warm_put_back(const struct bl_warm *w);
+// Moves what was taken to `to`; false: it is warm again where it was.
+bool bl_warm_move(const struct bl_warm *w, void *to);
+// Unmaps those idle since before `deadline_ms`; the bytes returned.
+size_t bl_warm_purge(uint64_t deadline_ms);
+size_t bl_warm_units(void);
+void bl_warm_check(void);
+
+// --- addresses.c: binary buddies [Knowlton-1965] over the large part -------
+
+// A block of 2^order units, or BL_NO_INDEX.
+uint32_t bl_addresses_take(unsigned order);
+void bl_addresses_give(uint32_t index, unsigned order);
+void bl_addresses_check(void);
+
+// --- units.c, runs.c: the addresses under a warm stretch are free again ------
+
+void bl_unit_address_free(void *at, size_t units);
+void bl_run_address_free(uint32_t run, size_t units);
+
+// One free address of the small part, or NULL.
+void *bl_unit_address_take(void);
+// Counts units that came or went, and keeps the maximum.
+void bl_count_units(size_t before, size_t after);
+
+static inline char *bl_large_at(size_t index) {
+    return (char *)bl_territory.large + (index << BL_HUGE_SHIFT);
+}
+
+enum bl_run_state {
+    BL_RUN_NOWHERE, // inside another block, or never taken
+    BL_RUN_FREE,    // heads a free block of addresses
+    BL_RUN_USED,
+    BL_RUN_WARM
+};
+
+#endif

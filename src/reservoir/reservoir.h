@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+//
+// The reservoir: 2 MiB units of address space, backed by huge pages where the
+// kernel grants them.
+//
+// Territory. All memory of the runtime lies in one range of addresses, claimed
+// piece by piece and never as a whole, since RLIMIT_AS counts what is mapped:
+//
+//     start                 small                     large             end
+//     | metadata (64 GiB)   | units for pages (4 TiB) | runs (12 TiB)    |
+//
+// *Units* of the small part are filled with pages by `page/`. A *run* is a
+// large object: whole units and perhaps a tail, with addresses left free
+// behind it so that it can grow in place.
+//
+// Warm units. What is released keeps its memory for the purge delay, most
+// recently freed first. A warm unit serves any later demand, wherever that
+// lies: the kernel moves its page table entry (mremap), not its bytes. So a
+// huge page, dear to get, is asked of the kernel once.
+//
+// Backing is asked for here and never inferred: reports read it back from the
+// kernel (`os/backing.h`).
+//
+// Any thread may call; `bl_lock_reservoir` guards the state.
+//
+#ifndef BL_RESERVOIR_RESERVOIR_H
+#define BL_RESERVOIR_RESERVOIR_H
+
+#include "base/base.h"
+#include "os/os.h"
+
+#define BL_METADATA_BYTES (64 * BL_GIB)
+#define BL_SMALL_BYTES (4 * BL_TIB)
+#define BL_LARGE_BYTES (12 * BL_TIB - BL_METADATA_BYTES)
+#define BL_TERRITORY_BYTES (16 * BL_TIB)
+
+// In the order of the choices of BIGLEAF_PAGES.
+enum bl_backing {
+    BL_BACKING_AUTO,
+    BL_BACKING_THP,
+    BL_BACKING_HUGETLB,
+    BL_BACKING_BASE
+};
+
+struct bl_territory {
+    uintptr_t start;     // const after start
+    uintptr_t small;     // const: first address of the small part
+    uintptr_t large;     // const: first address of the large part
+    uintptr_t slices;    // const: table of the page layer, grown with `small`
+    uintptr_t unit_info; // const: likewise, `BL_UNIT_INFO_BYTES` per unit
+    // atomic: bytes of the small part that were ever handed out; grows only.
+    // The tables reach as far.
+    _Atomic(uintptr_t) small_bytes;
+    _Atomic(uintptr_t) large_bytes; // atomic: likewise, of the large part
+};
+extern struct bl_territory bl_territory;
+
+// What the page layer keeps for each unit of the small part.
+#define BL_SLICE_INFO_BYTES (8 * BL_KIB)
+#define BL_UNIT_INFO_BYTES ((size_t)64)
+
+// A large object. Life: free -> used -> (warm ->) free.
+struct bl_run {
+    size_t bytes;  // as asked for
+    size_t mapped; // readable and writable from the start; >= bytes
+    size_t dirty;  // the first so many bytes may be other than zero
+    uint32_t next; // of a free block: neighbours in the list of its order
+    uint32_t prev;
+    uint32_t warm_units; // of a warm run: units that still lie here
+    uint8_t order;       // addresses taken: 2^order units
+    uint8_t state;       // enum in runs.c
+    uint8_t grown;       // realloc has grown it before: likely to grow again
+    uint8_t spare[21];
+};
+
+// Chooses backing and purge delay; may be called again at any time.
+void bl_reservoir_configure(enum bl_backing backing, uint64_t purge_delay_ms);
+
+// Claims the territory. False without memory. Caller holds `bl_lock_start`.
+BL_MUST_USE bool bl_reservoir_start(void);
+
+// One unit of the small part, or NULL without memory. *dirty tells whether it
+// may hold other than zeros.
+BL_MUST_USE void *bl_unit_acquire(bool *dirty);
+void bl_unit_release(void *unit);
+
+// A run of at least `bytes`, its start a multiple of `align` (a power of two);
+// NULL without memory.
+BL_MUST_USE struct bl_run *bl_run_acquire(size_t bytes, size_t align);
+void bl_run_release(struct bl_run *run);
+// Makes it `bytes` long without moving it; false where that cannot be.
+BL_MUST_USE bool bl_run_resize(struct bl_run *run, size_t bytes);
+// Gives it a new address with room for `bytes`, moving page table entries and
+// not bytes; NULL, and nothing changed, where that cannot be.
+BL_MUST_USE struct bl_run *bl_run_move(struct bl_run *run, size_t bytes);
+// The run in use that starts at `p`, or NULL.
+struct bl_run *bl_run_at(const void *p);
+void *bl_run_start(const struct bl_run *run);
+
+// Zeroed memory for the runtime's own records, never given back; NULL without
+// memory. Aligned to 128.
+BL_MUST_USE void *bl_metadata_alloc(size_t bytes);
+
+// Returns warm units to the kernel: those past the purge delay, or all.
+// The number of bytes returned.
+size_t bl_reservoir_purge(bool all);
+
+// Called just before memory is first returned after growth: the moment of a
+// peak. It must not allocate. NULL: nobody.
+extern void (*bl_reservoir_peak_hook)(void);
+
+// Turns hugetlb pages into ordinary ones and uses no more of them: after a
+// fork a write to a shared one needs a further page of the pool, and a child
+// dies where there is none. Only while no other thread runs (a process of one
+// thread before it forks; a child at once). Caller holds the locks of a fork.
+void bl_reservoir_leave_hugetlb(void);
+bool bl_reservoir_has_hugetlb(void);
+
+void bl_reservoir_check(void);
+
+#endif

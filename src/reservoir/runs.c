@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: MIT
+//
+// Runs: large objects of whole units, room behind them in the address space.
+//
+// The tail. An object rarely ends on a unit's boundary. Where the rest of its
+// last unit is at most an eighth of the object, the unit is taken whole and
+// huge; else the last part gets base pages, and becomes huge when the object
+// has grown over it. An object that realloc grows is likely to grow again and
+// is rounded up to whole units at once.
+//
+// Invariant of a run in use: mapped >= bytes, mapped <= 2^order units, and
+// [start, start + mapped) is mapped; of a warm one: `warm_units` of its units
+// lie in warm stretches, the rest of its block is unmapped.
+//
+#include "reservoir/internal.h"
+
+#define SLACK_SHIFT 3 // slack up to 1/8 of the object
+
+static struct bl_run *run_at_index(size_t index) {
+    return &bl_run_records()[index];
+}
+
+static size_t index_of(const struct bl_run *run) {
+    return (size_t)(run - bl_run_records());
+}
+
+static char *start_of(const struct bl_run *run) {
+    return bl_large_at(index_of(run));
+}
+
+void *bl_run_start(const struct bl_run *run) { return start_of(run); }
+
+static size_t block_bytes(const struct bl_run *run) {
+    return BL_HUGE_SIZE << run->order;
+}
+
+static size_t mapped_for(size_t bytes, bool grown) {
+    const size_t whole = bl_align_up(bytes, BL_HUGE_SIZE);
+    if (whole - bytes <= bytes >> SLACK_SHIFT || (grown && bytes >= 2 * BL_HUGE_SIZE))
+        return whole;
+    return bl_align_up(bytes, BL_BASE_SIZE);
+}
+
+static size_t units_of(size_t bytes) {
+    return (bytes + BL_HUGE_SIZE - 1) >> BL_HUGE_SHIFT;
+}
+
+// Fills [at, at + bytes) with memory: warm units first, then fresh ones, then
+// a tail of base pages. `warm`: out, bytes that came from warm units. On
+// failure what was mapped is unmapped.
+static bool fill(char *at, size_t bytes, size_t *warm) {
+    const size_t full = bytes >> BL_HUGE_SHIFT;
+    size_t done = 0;
+    while (done < full) {
+        const struct bl_warm w = bl_warm_take(full - done);
+        if (w.units == 0 || !bl_warm_move(&w, at + (done << BL_HUGE_SHIFT)))
+            break;
+        BL_DISCOUNT_BY(units_now, w.units); // counted again by the caller
+        done += w.units;
+    }
+    *warm = done << BL_HUGE_SHIFT;
+    char *fresh = at + *warm;
+    const size_t tail = bytes & (BL_HUGE_SIZE - 1);
+    if (done < full && bl_back_units(fresh, full - done) < 0) {
+        if (done > 0) {
+            bl_unback(at, *warm);
+            BL_COUNT_BY(units_purged, done);
+        }
+        return false;
+    }
+    if (tail > 0 && bl_back_base(at + bytes - tail, tail) < 0) {
+        if (full > 0)
+            bl_unback(at, full << BL_HUGE_SHIFT);
+        return false;
+    }
+    return true;
+}
+
+static struct bl_run *take_block(unsigned order) {
+    const uint32_t index = bl_addresses_take(order);
+    if (index == BL_NO_INDEX)
+        return NULL;
+    struct bl_run *run = run_at_index(index);
+    *run = (struct bl_run){.order = (uint8_t)order, .state = BL_RUN_USED};
+    return run;
+}
+
+static void give_block(struct bl_run *run) {
+    const unsigned order = run->order;
+    run->state = BL_RUN_NOWHERE;
+    bl_addresses_give((uint32_t)index_of(run), order);
+}
+
+// Room for twice the size, and for the alignment; false: no such addresses.
+static bool order_for(size_t bytes, size_t align, unsigned *order) {
+    if (bytes > BL_LARGE_BYTES / 2)
+        return false;
+    *order = bl_log2_ceil(units_of(bytes)) + 1;
+    if (align > BL_HUGE_SIZE << *order)
+        *order = bl_log2_ceil(align) - BL_HUGE_SHIFT;
+    return true;
+}
+
+// A stretch freed as it is, of about the right size, needs no move at all.
+static struct bl_run *reuse_whole(size_t mapped, size_t align) {
+    const size_t units = mapped >> BL_HUGE_SHIFT;
+    if (units == 0 || mapped & (BL_HUGE_SIZE - 1))
+        return NULL;
+    const struct bl_warm w = bl_warm_take_run(units, units + units / 8);
+    if (w.units == 0)
+        return NULL;
+    const size_t index = ((uintptr_t)w.at - bl_territory.large) >> BL_HUGE_SHIFT;
+    struct bl_run *run = run_at_index(index);
+    if (run->state != BL_RUN_WARM || run->warm_units != w.units ||
+        ((uintptr_t)w.at & (align - 1)) != 0) {
+        bl_warm_put_back(&w);
+        return NULL;
+    }
+    run->state = BL_RUN_USED;
+    run->mapped = (size_t)w.units << BL_HUGE_SHIFT;
+    run->dirty = run->mapped;
+    BL_COUNT_BY(units_reused, w.units);
+    return run;
+}
+
+static struct bl_run *acquire_locked(size_t bytes, size_t align) {
+    const size_t mapped = mapped_for(bytes, false);
+    struct bl_run *run = reuse_whole(mapped, align);
+    if (run != NULL)
+        return run;
+    unsigned order = 0;
+    if (!order_for(mapped, align, &order))
+        return NULL;
+    run = take_block(order);
+    if (run == NULL)
+        return NULL;
+    if (!fill(start_of(run), mapped, &run->dirty)) {
+        give_block(run);
+        return NULL;
+    }
+    run->mapped = mapped;
+    bl_count_units(0, units_of(mapped));
+    return run;
+}
+
+struct bl_run *bl_run_acquire(size_t bytes, size_t align) {
+    BL_REQUIRE(bytes > 0 && bl_is_pow2(align));
+    bl_lock_acquire(&bl_lock_reservoir);
+    struct bl_run *run = acquire_locked(bytes, align);
+    if (run == NULL && bl_warm_purge(UINT64_MAX) > 0)
+        run = acquire_locked(bytes, align);
+    if (run != NULL)
+        run->bytes = bytes;
+    bl_lock_release(&bl_lock_reservoir);
+    return run;
+}
+
+// The run's memory: whole units stay warm, the tail goes.
+static void let_go(struct bl_run *run) {
+    char *start = start_of(run);
+    const size_t units = run->mapped >> BL_HUGE_SHIFT;
+    const size_t whole = units << BL_HUGE_SHIFT;
+    if (run->mapped > whole) {
+        bl_unback(start + whole, run->mapped - whole);
+        bl_count_units(1, 0);
+    }
+    run->state = BL_RUN_WARM;
+    run->warm_units = (uint32_t)units;
+    if (units > 0)
+        bl_warm_push(start, units, (uint32_t)index_of(run) + 1);
+    else
+        give_block(run);
+}
+
+void bl_run_address_free(uint32_t index, size_t units) {
+    struct bl_run *run = run_at_index(index);
+    BL_ASSERT(run->state == BL_RUN_WARM && run->warm_units >= units);
+    run->warm_units -= (uint32_t)units;
+    if (run->warm_units == 0)
+        give_block(run);
+}
+
+void bl_run_release(struct bl_run *run) {
+    bl_lock_acquire(&bl_lock_reservoir);
+    BL_CHECK(run->state == BL_RUN_USED);
+    let_go(run);
+    bl_lock_release(&bl_lock_reservoir);
+    bl_reservoir_purge(false);
+}
+
+// Base pages of a former tail become part of a huge page.
+static void hugify_former_tail(char *unit) {
+    if (bl_policy.backing == BL_BACKING_BASE)
+        return;
+    if (bl_os.advise_huge(unit, BL_HUGE_SIZE) < 0)
+        BL_COUNT(advice_refused);
+    if (bl_os.collapse(unit, BL_HUGE_SIZE) < 0)
+        BL_COUNT(collapse_refused);
+}
+
+static bool grow_locked(struct bl_run *run, size_t bytes) {
+    size_t mapped = mapped_for(bytes, true);
+    if (mapped > block_bytes(run))
+        return false;
+    char *start = start_of(run);
+    const size_t old = run->mapped;
+    const size_t old_whole = bl_align_down(old, BL_HUGE_SIZE);
+    const size_t next = bl_align_up(old, BL_HUGE_SIZE);
+    // First the rest of a tail unit, by base pages like the tail itself.
+    const size_t first = mapped < next ? mapped : next;
+    if (first > old && bl_back_base(start + old, first - old) < 0)
+        return false;
+    size_t warm = 0;
+    if (mapped > next && !fill(start + next, mapped - next, &warm)) {
+        if (first > old)
+            bl_unback(start + old, first - old);
+        return false;
+    }
+    if (first > old && first == next)
+        hugify_former_tail(start + old_whole);
+    if (warm > 0)
+        run->dirty = next + warm;
+    run->mapped = mapped;
+    bl_count_units(units_of(old), units_of(mapped));
+    BL_COUNT(runs_grown);
+    return true;
+}
+
+// A warm stretch needs addresses that are its own: those of the small part.
+static void keep_warm_elsewhere(char *unit) {
+    char *shelter = bl_unit_address_take();
+    if (shelter != NULL && bl_move_units(unit, 1, shelter) == 0) {
+        bl_warm_push(shelter, 1, 0);
+        return;
+    }
+    if (shelter != NULL)
+        bl_unit_address_free(shelter, 1);
+    bl_unback(unit, BL_HUGE_SIZE);
+    BL_COUNT(units_purged);
+    bl_count_units(1, 0);
+}
+
+static void shrink_locked(struct bl_run *run, size_t bytes) {
+    const size_t keep = bl_align_up(bytes, BL_HUGE_SIZE);
+    const size_t whole = bl_align_down(run->mapped, BL_HUGE_SIZE);
+    char *start = start_of(run);
+    if (keep >= run->mapped)
+        return;
+    if (run->mapped > whole) {
+        bl_unback(start + whole, run->mapped - whole);
+        bl_count_units(1, 0);
+    }
+    for (size_t at = keep; at < whole; at += BL_HUGE_SIZE)
+        keep_warm_elsewhere(start + at);
+    run->mapped = keep;
+    if (run->dirty > keep)
+        run->dirty = keep;
+}
+
+bool bl_run_resize(struct bl_run *run, size_t bytes) {
+    bl_lock_acquire(&bl_lock_reservoir);
+    BL_CHECK(run->state == BL_RUN_USED);
+    bool ok = true;
+    if (bytes > run->mapped)
+        ok = grow_locked(run, bytes);
+    else if (bytes < run->mapped)
+        shrink_locked(run, bytes);
+    if (ok) {
+        run->grown |= bytes > run->bytes;
+        run->bytes = bytes;
+    }
+    bl_lock_release(&bl_lock_reservoir);
+    return ok;
+}
+
+// Moves everything mapped, tail and all; the tail as one piece of base pages.
+static bool move_memory(struct bl_run *from, struct bl_run *to) {
+    const size_t units = from->mapped >> BL_HUGE_SHIFT;
+    const size_t whole = units << BL_HUGE_SHIFT;
+    const size_t tail = from->mapped - whole;
+    char *source = start_of(from);
+    char *target = start_of(to);
+    if (units > 0 && bl_move_units(source, units, target) < 0)
+        return false;
+    if (tail > 0 && bl_os.move(source + whole, tail, target + whole) < 0) {
+        if (units > 0)
+            bl_move_units(target, units, source);
+        return false;
+    }
+    to->mapped = from->mapped;
+    to->dirty = from->dirty;
+    to->bytes = from->bytes;
+    to->grown = from->grown;
+    return true;
+}
+
+struct bl_run *bl_run_move(struct bl_run *run, size_t bytes) {
+    bl_lock_acquire(&bl_lock_reservoir);
+    struct bl_run *to = NULL;
+    unsigned order = 0;
+    if (order_for(mapped_for(bytes, true), 1, &order))
+        to = take_block(order);
+    if (to != NULL && move_memory(run, to)) {
+        give_block(run);
+        BL_COUNT(runs_moved);
+    } else if (to != NULL) {
+        give_block(to);
+        to = NULL;
+    }
+    bl_lock_release(&bl_lock_reservoir);
+    return to;
+}
+
+struct bl_run *bl_run_at(const void *p) {
+    const uintptr_t offset = (uintptr_t)p - bl_territory.large;
+    if (offset >= bl_load_acquire(&bl_territory.large_bytes) ||
+        offset & (BL_HUGE_SIZE - 1))
+        return NULL;
+    struct bl_run *run = run_at_index(offset >> BL_HUGE_SHIFT);
+    return run->state == BL_RUN_USED ? run : NULL;
+}

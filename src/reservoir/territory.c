@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+//
+// Where the territory lies and how far its tables reach.
+//
+// The tables are arrays at fixed places of the metadata part, mapped only as
+// far as the addresses they describe were ever handed out. One base page of
+// the slice table describes half a unit, so the tables cost 0.4 % of the small
+// part, and of the large part nothing worth counting.
+//
+#include "reservoir/internal.h"
+
+#include <errno.h>
+
+#if defined(__x86_64__) || defined(__aarch64__)
+#define FIRST_CANDIDATE ((uintptr_t)0x100000000000)
+#endif
+#define CANDIDATES 4
+
+#define SLICES_AT ((uintptr_t)0)
+#define UNIT_INFO_AT (16 * BL_GIB)
+#define RUNS_AT (17 * BL_GIB)
+#define FREE_BITS_AT (18 * BL_GIB)
+#define HUGETLB_BITS_AT (19 * BL_GIB)
+#define BUMP_AT (20 * BL_GIB)
+
+struct bl_territory bl_territory;
+
+// An array at a fixed place, of which the first `mapped` bytes are there.
+struct table {
+    uintptr_t at;
+    size_t mapped;
+};
+
+static struct table slices, unit_info, runs, free_bits, hugetlb_bits, bump;
+static size_t bump_used;
+
+// Small tables grow by little, since a small process pays for them; beyond
+// 2 MiB by huge pages.
+static bool table_reach(struct table *t, size_t bytes, size_t step) {
+    if (bytes <= t->mapped)
+        return true;
+    if (t->mapped >= BL_HUGE_SIZE)
+        step = BL_HUGE_SIZE;
+    size_t end = bl_align_up(bytes, step);
+    if (end > BL_HUGE_SIZE)
+        end = bl_align_up(end, BL_HUGE_SIZE);
+    void *more = (void *)(t->at + t->mapped);
+    const size_t grow = end - t->mapped;
+    if (bl_os.map(more, grow, BL_OS_BASE_PAGES) < 0) {
+        BL_COUNT(map_refused);
+        return false;
+    }
+    if (t->mapped >= BL_HUGE_SIZE && bl_policy.backing != BL_BACKING_BASE)
+        bl_os.advise_huge(more, grow);
+    else
+        bl_os.advise_base(more, grow);
+    t->mapped = end;
+    return true;
+}
+
+bool bl_territory_reach_small(size_t units) {
+    return table_reach(&slices, units * BL_SLICE_INFO_BYTES, 256 * BL_KIB) &&
+           table_reach(&unit_info, units * BL_UNIT_INFO_BYTES,
+                       4 * BL_BASE_SIZE) &&
+           table_reach(&free_bits, units / 8 + 8, BL_BASE_SIZE) &&
+           table_reach(&hugetlb_bits, units / 8 + 8, BL_BASE_SIZE);
+}
+
+// The hugetlb bits of the large part follow those of the small one, so the
+// table spans both; what lies between is mapped, not touched.
+bool bl_territory_reach_large(size_t units) {
+    const size_t before =
+        (bl_territory.large - bl_territory.start) >> BL_HUGE_SHIFT;
+    return table_reach(&runs, units * sizeof(struct bl_run), 64 * BL_KIB) &&
+           table_reach(&hugetlb_bits, (before + units) / 8 + 8, BL_BASE_SIZE);
+}
+
+struct bl_run *bl_run_records(void) { return (struct bl_run *)runs.at; }
+uint64_t *bl_free_address_bits(void) { return (uint64_t *)free_bits.at; }
+uint64_t *bl_hugetlb_bits(void) { return (uint64_t *)hugetlb_bits.at; }
+
+static void place_tables(uintptr_t start) {
+    slices.at = start + SLICES_AT;
+    unit_info.at = start + UNIT_INFO_AT;
+    runs.at = start + RUNS_AT;
+    free_bits.at = start + FREE_BITS_AT;
+    hugetlb_bits.at = start + HUGETLB_BITS_AT;
+    bump.at = start + BUMP_AT;
+}
+
+bool bl_reservoir_start(void) {
+    _Static_assert(sizeof(struct bl_run) == 64, "run records are one line");
+    for (uintptr_t i = 0; i < CANDIDATES; i++) {
+        const uintptr_t start = FIRST_CANDIDATE + i * BL_TERRITORY_BYTES;
+        place_tables(start);
+        if (!table_reach(&bump, 1, 64 * BL_KIB))
+            continue;
+        bl_territory.start = start;
+        bl_territory.slices = slices.at;
+        bl_territory.unit_info = unit_info.at;
+        bl_territory.small = start + BL_METADATA_BYTES;
+        bl_territory.large = bl_territory.small + BL_SMALL_BYTES;
+        return true;
+    }
+    return false;
+}
+
+void *bl_metadata_alloc(size_t bytes) {
+    const size_t need = bl_align_up(bytes, 128);
+    bl_lock_acquire(&bl_lock_reservoir);
+    void *got = NULL;
+    if (table_reach(&bump, bump_used + need, 64 * BL_KIB)) {
+        got = (void *)(bump.at + bump_used);
+        bump_used += need;
+    }
+    bl_lock_release(&bl_lock_reservoir);
+    return got;
+}

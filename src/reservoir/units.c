@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+//
+// Units for pages: single, at the lowest free addresses of the small part, so
+// that the tables that describe them stay dense.
+//
+// A unit comes from, in this order: warm units (backed already), units mapped
+// ahead but never touched, the kernel. The small part grows by several units
+// at a time as the heap grows, so that neighbours share one mapping.
+//
+#include "reservoir/internal.h"
+
+#include <errno.h>
+
+#define MOST_AHEAD 16 // units mapped by one call at most: 32 MiB
+
+static char *ahead;        // mapped, never handed out: `ahead_units` from here
+static size_t ahead_units;
+static size_t small_units;    // the small part was handed out so far
+static size_t free_addresses; // bits set in the bitmap
+static size_t lowest_word;    // of the bitmap: none set below
+static bool seeds_promoted;
+
+static char *small_at(size_t index) {
+    return (char *)bl_territory.small + (index << BL_HUGE_SHIFT);
+}
+
+static size_t small_index(const void *at) {
+    return ((uintptr_t)at - bl_territory.small) >> BL_HUGE_SHIFT;
+}
+
+static size_t units_now(void) { return bl_load_relaxed(&bl_stats.units_now); }
+
+void bl_unit_address_free(void *at, size_t units) {
+    uint64_t *bits = bl_free_address_bits();
+    for (size_t i = small_index(at), end = i + units; i < end; i++) {
+        BL_ASSERT(!(bits[i / 64] >> (i % 64) & 1));
+        bits[i / 64] |= (uint64_t)1 << (i % 64);
+        if (i / 64 < lowest_word)
+            lowest_word = i / 64;
+    }
+    free_addresses += units;
+}
+
+static char *take_free_address(void) {
+    uint64_t *bits = bl_free_address_bits();
+    while (bits[lowest_word] == 0)
+        lowest_word++;
+    const unsigned bit = bl_lowest_bit(bits[lowest_word]);
+    bits[lowest_word] &= bits[lowest_word] - 1;
+    free_addresses--;
+    return small_at(lowest_word * 64 + bit);
+}
+
+// Extends the small part by `units`; their addresses, nothing mapped yet.
+static char *extend(size_t units) {
+    const size_t end = small_units + units;
+    if (end > BL_SMALL_BYTES >> BL_HUGE_SHIFT || !bl_territory_reach_small(end))
+        return NULL;
+    char *at = small_at(small_units);
+    small_units = end;
+    bl_store_release(&bl_territory.small_bytes, end << BL_HUGE_SHIFT);
+    return at;
+}
+
+void *bl_unit_address_take(void) {
+    return free_addresses > 0 ? take_free_address() : extend(1);
+}
+
+static size_t units_ahead(void) {
+    size_t units = units_now() / 8;
+    if (units > MOST_AHEAD)
+        units = MOST_AHEAD;
+    return units == 0 || bl_thrifty() ? 1 : units;
+}
+
+// Fills `ahead`. A foreign mapping in the way makes its addresses lost to us,
+// and the next are tried.
+static bool map_ahead(void) {
+    for (int tries = 0; tries < 8; tries++) {
+        const bool seed = small_units < BL_SEED_UNITS;
+        const bool reuse = free_addresses > 0;
+        const size_t units = reuse || seed ? 1 : units_ahead();
+        char *at = reuse ? take_free_address() : extend(units);
+        if (at == NULL)
+            return false;
+        const int result = seed ? bl_back_base(at, units << BL_HUGE_SHIFT)
+                                : bl_back_units(at, units);
+        if (result == 0) {
+            ahead = at;
+            ahead_units = units;
+            return true;
+        }
+        if (result != -EEXIST) {
+            bl_unit_address_free(at, units);
+            return false;
+        }
+    }
+    return false;
+}
+
+static char *take_ahead(void) {
+    if (ahead_units == 0 && !map_ahead())
+        return NULL;
+    char *at = ahead;
+    ahead += BL_HUGE_SIZE;
+    ahead_units--;
+    return at;
+}
+
+static char *take_warm(void) {
+    struct bl_warm w = bl_warm_take(1);
+    if (w.units == 0)
+        return NULL;
+    if (w.run == 0) {
+        BL_COUNT(units_reused);
+        return w.at;
+    }
+    char *at = bl_unit_address_take();
+    if (at == NULL) {
+        bl_warm_put_back(&w);
+        return NULL;
+    }
+    if (bl_warm_move(&w, at))
+        return at;
+    bl_unit_address_free(at, 1);
+    return NULL;
+}
+
+void bl_count_units(size_t before, size_t after) {
+    BL_COUNT_BY(units_now, after - before);
+    if (units_now() > bl_load_relaxed(&bl_stats.units_max))
+        bl_store_relaxed(&bl_stats.units_max, units_now());
+}
+
+// A heap of this size is no small process any more.
+static void promote_seeds(void) {
+    if (seeds_promoted || units_now() < BL_SEED_PROMOTE_AT ||
+        bl_policy.backing == BL_BACKING_BASE)
+        return;
+    seeds_promoted = true;
+    const size_t bytes = BL_SEED_UNITS << BL_HUGE_SHIFT;
+    if (bl_os.advise_huge(small_at(0), bytes) < 0)
+        BL_COUNT(advice_refused);
+    if (bl_os.collapse(small_at(0), bytes) < 0)
+        BL_COUNT(collapse_refused);
+}
+
+void *bl_unit_acquire(bool *dirty) {
+    bl_lock_acquire(&bl_lock_reservoir);
+    char *unit = take_warm();
+    *dirty = unit != NULL;
+    if (unit == NULL) {
+        unit = take_ahead();
+        if (unit != NULL) {
+            bl_count_units(0, 1);
+            promote_seeds();
+        }
+    }
+    bl_lock_release(&bl_lock_reservoir);
+    return unit;
+}
+
+void bl_unit_release(void *unit) {
+    bl_lock_acquire(&bl_lock_reservoir);
+    BL_ASSERT((uintptr_t)unit < bl_territory.large);
+    bl_warm_push(unit, 1, 0);
+    bl_lock_release(&bl_lock_reservoir);
+    bl_reservoir_purge(false);
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+//
+// Warm units: freed, still backed. A ring of stretches in the order of their
+// freeing; demand takes from the new end (hot in the caches), the purge from
+// the old end. A full ring drops its oldest stretch.
+//
+// Invariant: `warm_units` is the sum of the units of all stretches, and each
+// stretch has at least one.
+//
+#include "reservoir/internal.h"
+
+#define RING 1024 // 24 KiB, untouched where nothing is freed
+
+void (*bl_reservoir_peak_hook)(void);
+
+static struct bl_warm ring[RING];
+static size_t oldest; // index of the oldest stretch
+static size_t count;
+static size_t warm_units;
+
+static struct bl_warm *nth(size_t i) { return &ring[(oldest + i) % RING]; }
+
+size_t bl_warm_units(void) { return warm_units; }
+
+static void note_taken(size_t units) {
+    warm_units -= units;
+    BL_DISCOUNT_BY(units_warm_now, units);
+}
+
+static void free_addresses_of(const struct bl_warm *w) {
+    if (w->run == 0)
+        bl_unit_address_free(w->at, w->units);
+    else
+        bl_run_address_free(w->run - 1, w->units);
+}
+
+static void tell_peak(void) {
+    static uint64_t told; // units_max at the last call
+    const uint64_t most = bl_load_relaxed(&bl_stats.units_max);
+    if (bl_reservoir_peak_hook && most > told) {
+        told = most;
+        bl_reservoir_peak_hook();
+    }
+}
+
+// The memory goes; so do its addresses.
+static size_t drop(const struct bl_warm *w) {
+    const size_t bytes = (size_t)w->units << BL_HUGE_SHIFT;
+    tell_peak();
+    bl_unback(w->at, bytes);
+    free_addresses_of(w);
+    note_taken(w->units);
+    BL_COUNT_BY(units_purged, w->units);
+    bl_count_units(w->units, 0);
+    return bytes;
+}
+
+static size_t drop_oldest(void) {
+    struct bl_warm w = *nth(0);
+    oldest = (oldest + 1) % RING;
+    count--;
+    return drop(&w);
+}
+
+void bl_warm_push(void *at, size_t units, uint32_t run) {
+    BL_ASSERT(units > 0);
+    if (count == RING)
+        drop_oldest();
+    *nth(count) = (struct bl_warm){at, (uint32_t)units, run, bl_os.now_ms()};
+    count++;
+    warm_units += units;
+    BL_COUNT_BY(units_warm_now, units);
+}
+
+void bl_warm_put_back(const struct bl_warm *w) {
+    bl_warm_push(w->at, w->units, w->run);
+}
+
+bool bl_warm_move(const struct bl_warm *w, void *to) {
+    if (bl_move_units(w->at, w->units, to) < 0) {
+        bl_warm_put_back(w);
+        return false;
+    }
+    free_addresses_of(w);
+    BL_COUNT_BY(units_reused, w->units);
+    BL_COUNT_BY(units_moved, w->units);
+    return true;
+}
+
+struct bl_warm bl_warm_take(size_t units) {
+    if (count == 0)
+        return (struct bl_warm){0};
+    struct bl_warm *last = nth(count - 1);
+    struct bl_warm got = *last;
+    if (got.units > units) {
+        last->units -= (uint32_t)units;
+        got.at += (size_t)last->units << BL_HUGE_SHIFT;
+        got.units = (uint32_t)units;
+    } else {
+        count--;
+    }
+    note_taken(got.units);
+    return got;
+}
+
+struct bl_warm bl_warm_take_run(size_t least, size_t most) {
+    const size_t look = count < 16 ? count : 16;
+    for (size_t i = 1; i <= look; i++) {
+        const struct bl_warm got = *nth(count - i);
+        if (got.run == 0 || got.units < least || got.units > most)
+            continue;
+        for (size_t j = count - i; j + 1 < count; j++)
+            *nth(j) = *nth(j + 1);
+        count--;
+        note_taken(got.units);
+        return got;
+    }
+    return (struct bl_warm){0};
+}
+
+size_t bl_warm_purge(uint64_t deadline_ms) {
+    size_t bytes = 0;
+    while (count > 0 && nth(0)->since_ms <= deadline_ms)
+        bytes += drop_oldest();
+    return bytes;
+}
+
+void bl_warm_check(void) {
+    size_t sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        BL_CHECK(nth(i)->units > 0);
+        BL_CHECK(i == 0 || nth(i - 1)->since_ms <= nth(i)->since_ms);
+        sum += nth(i)->units;
+    }
+    BL_CHECK_EQ(sum, warm_units);
+}
