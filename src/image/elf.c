@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+#include "image/elf.h"
+
+#include "os/file.h"
+
+#if defined(__x86_64__)
+#define NATIVE_MACHINE EM_X86_64
+#else
+#define NATIVE_MACHINE EM_AARCH64
+#endif
+
+// A note segment is read whole; the build-id's lies in the first KiB.
+#define NOTE_LIMIT 1024
+#define DYNAMIC_BATCH 32
+
+static bool fits(uint64_t offset, uint64_t bytes, uint64_t file_bytes) {
+    return offset <= file_bytes && bytes <= file_bytes - offset;
+}
+
+static const char *check_header(const Elf64_Ehdr *h) {
+    if (__builtin_memcmp(h->e_ident, ELFMAG, SELFMAG) != 0)
+        return "not an ELF file";
+    if (h->e_ident[EI_CLASS] != ELFCLASS64)
+        return "a 32-bit program";
+    if (h->e_ident[EI_DATA] != ELFDATA2LSB || h->e_machine != NATIVE_MACHINE)
+        return "built for another machine";
+    if (h->e_type != ET_EXEC && h->e_type != ET_DYN)
+        return "neither a program nor a library";
+    if (h->e_phentsize != sizeof(Elf64_Phdr) || h->e_phnum == 0 ||
+        h->e_phnum > BL_ELF_HEADERS)
+        return "program headers of an unknown form";
+    return NULL;
+}
+
+static const char *add_segment(struct bl_elf *elf, const Elf64_Phdr *p,
+                               uint32_t index, uint64_t file_bytes) {
+    uint64_t end;
+    if (p->p_memsz == 0)
+        return NULL;
+    if (elf->count == BL_ELF_SEGMENTS)
+        return "more segments than expected";
+    if (!fits(p->p_offset, p->p_filesz, file_bytes) ||
+        p->p_filesz > p->p_memsz ||
+        bl_add_overflows(p->p_vaddr, p->p_memsz, &end) ||
+        end > UINT64_MAX - BL_HUGE_SIZE ||
+        (p->p_vaddr - p->p_offset) % BL_BASE_SIZE != 0)
+        return "a segment that does not fit the file";
+    if (elf->count && p->p_vaddr < elf->high)
+        return "segments that overlap or are out of order";
+    if (elf->count == 0)
+        elf->low = bl_align_down(p->p_vaddr, BL_BASE_SIZE);
+    elf->segments[elf->count++] = (struct bl_elf_segment){
+        .vaddr = p->p_vaddr,
+        .offset = p->p_offset,
+        .file_bytes = p->p_filesz,
+        .memory_bytes = p->p_memsz,
+        .align = p->p_align,
+        .flags = p->p_flags,
+        .header = index,
+    };
+    elf->high = end;
+    return NULL;
+}
+
+static void read_notes(int fd, const Elf64_Phdr *p, struct bl_elf *elf) {
+    _Alignas(Elf64_Nhdr) unsigned char notes[NOTE_LIMIT];
+    const size_t bytes = p->p_filesz < sizeof notes ? p->p_filesz
+                                                    : sizeof notes;
+    const size_t align = p->p_align == 8 ? 8 : 4;
+    if (bl_file_read_at(fd, notes, bytes, p->p_offset) < 0)
+        return;
+    for (size_t at = 0; at + sizeof(Elf64_Nhdr) <= bytes;) {
+        const Elf64_Nhdr *n = (const Elf64_Nhdr *)(const void *)(notes + at);
+        const size_t name = at + sizeof *n;
+        const size_t text = name + bl_align_up(n->n_namesz, align);
+        const size_t next = text + bl_align_up(n->n_descsz, align);
+        if (text < name || next < text || text + n->n_descsz > bytes)
+            return;
+        if (n->n_type == NT_GNU_BUILD_ID && n->n_namesz == 4 &&
+            __builtin_memcmp(notes + name, "GNU", 4) == 0 &&
+            n->n_descsz <= BL_ELF_BUILD_ID) {
+            __builtin_memcpy(elf->build_id, notes + text, n->n_descsz);
+            elf->build_id_bytes = n->n_descsz;
+            return;
+        }
+        at = next;
+    }
+}
+
+static void read_dynamic(int fd, const Elf64_Phdr *p, struct bl_elf *elf) {
+    Elf64_Dyn entries[DYNAMIC_BATCH];
+    const uint64_t count = p->p_filesz / sizeof entries[0];
+    for (uint64_t done = 0; done < count;) {
+        const uint64_t n =
+            count - done < DYNAMIC_BATCH ? count - done : DYNAMIC_BATCH;
+        if (bl_file_read_at(fd, entries, n * sizeof entries[0],
+                            p->p_offset + done * sizeof entries[0]) < 0)
+            return;
+        for (uint64_t i = 0; i < n; i++) {
+            const Elf64_Dyn *d = &entries[i];
+            if (d->d_tag == DT_NULL)
+                return;
+            if (d->d_tag == DT_TEXTREL ||
+                (d->d_tag == DT_FLAGS && (d->d_un.d_val & DF_TEXTREL)))
+                elf->text_relocations = true;
+        }
+        done += n;
+    }
+}
+
+static const char *take_header(int fd, struct bl_elf *elf,
+                               const Elf64_Phdr *p, uint32_t index,
+                               uint64_t file_bytes) {
+    switch (p->p_type) {
+    case PT_LOAD:
+        return add_segment(elf, p, index, file_bytes);
+    case PT_INTERP:
+        elf->interpreter = true;
+        return NULL;
+    case PT_NOTE:
+        if (elf->build_id_bytes == 0)
+            read_notes(fd, p, elf);
+        return NULL;
+    case PT_DYNAMIC:
+        read_dynamic(fd, p, elf);
+        return NULL;
+    default:
+        return NULL;
+    }
+}
+
+const char *bl_elf_read(int fd, uint64_t file_bytes, struct bl_elf *out) {
+    Elf64_Ehdr h;
+    Elf64_Phdr headers[BL_ELF_HEADERS];
+    *out = (struct bl_elf){0};
+    if (bl_file_read_at(fd, &h, sizeof h, 0) < 0)
+        return "not an ELF file";
+    const char *wrong = check_header(&h);
+    if (wrong)
+        return wrong;
+    const size_t bytes = h.e_phnum * sizeof headers[0];
+    if (!fits(h.e_phoff, bytes, file_bytes) ||
+        bl_file_read_at(fd, headers, bytes, h.e_phoff) < 0)
+        return "program headers outside the file";
+    out->headers = h.e_phnum;
+    out->headers_offset = h.e_phoff;
+    out->entry = h.e_entry;
+    out->position_independent = h.e_type == ET_DYN;
+    for (uint32_t i = 0; i < h.e_phnum && !wrong; i++)
+        wrong = take_header(fd, out, &headers[i], i, file_bytes);
+    if (wrong)
+        return wrong;
+    if (out->count == 0)
+        return "nothing to load";
+    out->high = bl_align_up(out->high, BL_BASE_SIZE);
+    return NULL;
+}
+
+bool bl_elf_is_read_only(const struct bl_elf_segment *segment) {
+    return (segment->flags & PF_R) && !(segment->flags & PF_W);
+}
+
+// The last base page of a read-only segment is mapped whole, so a unit may
+// reach beyond the segment's last byte up to the end of that page; a .bss
+// behind read-only bytes is no part of the file.
+bool bl_elf_units(const struct bl_elf_segment *segment, uint64_t bias,
+                  uint64_t *start, uint64_t *end) {
+    const uint64_t first = bl_align_down(segment->vaddr, BL_BASE_SIZE) + bias;
+    const uint64_t last = bl_align_up(
+        segment->vaddr + segment->file_bytes, BL_BASE_SIZE) + bias;
+    *start = bl_align_up(first, BL_HUGE_SIZE);
+    *end = bl_align_down(last, BL_HUGE_SIZE);
+    return *start < *end && segment->file_bytes == segment->memory_bytes;
+}
+
+uint64_t bl_elf_unit_bytes(const struct bl_elf *elf, uint64_t bias) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < elf->count; i++) {
+        uint64_t start;
+        uint64_t end;
+        if (bl_elf_is_read_only(&elf->segments[i]) &&
+            bl_elf_units(&elf->segments[i], bias, &start, &end))
+            sum += end - start;
+    }
+    return sum;
+}

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: MIT
+//
+// Walks the mappings of this process once. What is mapped is believed to be
+// the file at its path only where device and inode agree, so a program that
+// was upgraded while it starts is copied from memory or left alone.
+//
+#include "image/image.h"
+
+#include "image/maps.h"
+#include "image/remap.h"
+#include "image/shadow.h"
+#include "os/os.h"
+
+#define OBJECTS 32
+// As long as 50 processes that start at once need to wait for one of them.
+#define MAKER_WAIT_MS 500
+
+const char *const bl_image_mechanism_names[BL_IMAGE_MECHANISMS] = {
+    "none", "file", "anonymous", "shadow"};
+
+// A file some of whose mappings hold units; opened once.
+struct object {
+    uint64_t inode;
+    uint32_t major;
+    uint32_t minor;
+    int fd; // -1: it is not the file at its path, or cannot be opened
+    struct bl_file_facts facts;
+    struct bl_elf elf;
+    const char *wrong; // why `elf` is not to be used
+    struct bl_image_record *record;
+};
+
+static struct {
+    struct bl_image_options options;
+    struct bl_image_record records[OBJECTS];
+    uint32_t count;
+    int directory; // -1: none, for `no_directory`
+    const char *no_directory;
+    bool random;
+} image;
+
+uint32_t bl_image_records(const struct bl_image_record **out) {
+    *out = image.records;
+    return image.count;
+}
+
+static void copy_path(char *to, size_t capacity, const char *from) {
+    struct bl_text t;
+    bl_text_init(&t, to, capacity);
+    bl_text_str(&t, from);
+}
+
+static struct bl_image_record *add_record(const char *path) {
+    if (image.count == OBJECTS)
+        return NULL;
+    struct bl_image_record *r = &image.records[image.count++];
+    *r = (struct bl_image_record){0};
+    copy_path(r->path, sizeof r->path, path);
+    return r;
+}
+
+static bool is_same_file(const struct bl_file_facts *f,
+                         const struct bl_maps_entry *e) {
+    uint32_t major;
+    uint32_t minor;
+    bl_file_device_parts(f->device, &major, &minor);
+    return f->inode == e->inode && major == e->major && minor == e->minor;
+}
+
+// The program itself may be reached by no path any more.
+static int open_mapped(const struct bl_maps_entry *e,
+                       struct bl_file_facts *facts) {
+    int fd = bl_file_open(e->path);
+    if (fd >= 0 && bl_file_facts(fd, facts) == 0 && is_same_file(facts, e))
+        return fd;
+    if (fd >= 0)
+        bl_os_close(fd);
+    fd = bl_file_open_program();
+    if (fd >= 0 && bl_file_facts(fd, facts) == 0 && is_same_file(facts, e))
+        return fd;
+    if (fd >= 0)
+        bl_os_close(fd);
+    return -1;
+}
+
+static struct object *find_object(struct object *objects, uint32_t *count,
+                                  const struct bl_maps_entry *e) {
+    for (uint32_t i = 0; i < *count; i++) {
+        struct object *o = &objects[i];
+        if (o->inode == e->inode && o->major == e->major &&
+            o->minor == e->minor)
+            return o;
+    }
+    if (*count == OBJECTS)
+        return NULL;
+    struct object *o = &objects[*count];
+    *o = (struct object){
+        .inode = e->inode, .major = e->major, .minor = e->minor};
+    o->record = add_record(e->path);
+    if (!o->record)
+        return NULL;
+    (*count)++;
+    o->fd = open_mapped(e, &o->facts);
+    o->wrong = o->fd < 0 ? "the file was replaced since it was loaded"
+                         : bl_elf_read(o->fd, o->facts.size, &o->elf);
+    return o;
+}
+
+// The segment that this mapping shows, and the load bias that follows.
+static const struct bl_elf_segment *
+segment_of(const struct bl_elf *elf, const struct bl_maps_entry *e,
+           uint64_t *bias) {
+    for (uint32_t i = 0; i < elf->count; i++) {
+        const struct bl_elf_segment *s = &elf->segments[i];
+        const uint64_t from = bl_align_down(s->offset, BL_BASE_SIZE);
+        const uint64_t to =
+            bl_align_up(s->offset + s->file_bytes, BL_BASE_SIZE);
+        if (!bl_elf_is_read_only(s) || e->offset < from ||
+            e->offset + (e->end - e->start) > to ||
+            e->executable != ((s->flags & PF_X) != 0))
+            continue;
+        *bias = e->start - (e->offset - from) -
+                bl_align_down(s->vaddr, BL_BASE_SIZE);
+        return s;
+    }
+    return NULL;
+}
+
+static const struct bl_shadow_range *
+range_of(const struct bl_shadow *shadow, const struct bl_elf_segment *s) {
+    for (uint32_t i = 0; i < shadow->count; i++) {
+        if (shadow->ranges[i].vaddr == bl_align_down(s->vaddr, BL_BASE_SIZE))
+            return &shadow->ranges[i];
+    }
+    return NULL;
+}
+
+static const char *map_shadow(struct bl_remap *r, const struct bl_shadow *found,
+                              const struct bl_elf_segment *s, uint64_t bias) {
+    const struct bl_shadow_range *range = range_of(found, s);
+    const uint64_t into = r->start - bias - (range ? range->vaddr : 0);
+    if (!range || into > range->bytes ||
+        r->end - r->start > range->bytes - into ||
+        (range->offset + into - r->start) % BL_HUGE_SIZE != 0)
+        return "the shadow does not fit the program";
+    return bl_remap_file(r, found->fd, range->offset + into);
+}
+
+static const char *take_shadow(struct object *o, struct bl_remap *r,
+                               const struct bl_elf_segment *s, uint64_t bias) {
+    struct bl_shadow shadow;
+    const struct bl_shadow_source source = {
+        .fd = o->fd,
+        .path = o->record->path,
+        .facts = o->facts,
+        .elf = &o->elf,
+        .phase = bias % BL_HUGE_SIZE,
+    };
+    if (image.directory < 0)
+        return image.no_directory;
+    const char *wrong = bl_shadow_find(image.directory, &source, &shadow);
+    if (wrong && bl_remap_is_huge_already(r)) {
+        o->record->mechanism = BL_IMAGE_FILE;
+        return NULL;
+    }
+    if (wrong)
+        wrong = bl_shadow_get(image.directory, &source, MAKER_WAIT_MS,
+                              &shadow);
+    if (wrong)
+        return wrong;
+    o->record->made |= shadow.made;
+    wrong = map_shadow(r, &shadow, s, bias);
+    bl_os_close(shadow.fd);
+    if (!wrong)
+        o->record->mechanism = BL_IMAGE_SHADOW;
+    return wrong;
+}
+
+// Why no shared copy can serve; NULL: one can.
+static const char *doubt(const struct object *o, const struct bl_remap *r,
+                         const struct bl_elf_segment *s, uint64_t bias) {
+    if (o->wrong)
+        return o->wrong;
+    if (!s)
+        return "mapped otherwise than its headers say";
+    if (bias % BL_HUGE_SIZE != 0 && image.random)
+        return "loaded at a random address that is no multiple of 2 MiB";
+    if (bl_file_has_private_pages((const void *)(uintptr_t)r->start,
+                                  r->end - r->start) != 0)
+        return "changed in memory, by a debugger or by relocations";
+    return NULL;
+}
+
+static void note_reason(struct bl_image_record *record, const char *reason) {
+    if (!record->reason)
+        record->reason = reason;
+}
+
+static void treat(struct object *o, const struct bl_maps_entry *e,
+                  struct bl_remap *r) {
+    uint64_t bias = 0;
+    const struct bl_elf_segment *s =
+        o->wrong ? NULL : segment_of(&o->elf, e, &bias);
+    const char *wrong = doubt(o, r, s, bias);
+    if (!wrong) {
+        wrong = take_shadow(o, r, s, bias);
+        if (!wrong)
+            return;
+    }
+    note_reason(o->record, wrong);
+    wrong = bl_remap_copy(r);
+    if (wrong)
+        note_reason(o->record, wrong);
+    else if (o->record->mechanism < BL_IMAGE_ANONYMOUS)
+        o->record->mechanism = BL_IMAGE_ANONYMOUS;
+}
+
+static bool is_candidate(const struct bl_maps_entry *e) {
+    return e->inode && e->path[0] == '/' && e->readable && !e->writable &&
+           !e->shared &&
+           bl_align_up(e->start, BL_HUGE_SIZE) <
+               bl_align_down(e->end, BL_HUGE_SIZE);
+}
+
+static void take_entry(struct object *objects, uint32_t *count,
+                       const struct bl_maps_entry *e) {
+    struct object *o = find_object(objects, count, e);
+    if (!o)
+        return;
+    struct bl_remap r = {
+        .start = bl_align_up(e->start, BL_HUGE_SIZE),
+        .end = bl_align_down(e->end, BL_HUGE_SIZE),
+        .protection =
+            BL_FILE_READ | (e->executable ? BL_FILE_EXECUTE : 0u),
+        .file = o->fd,
+    };
+    r.offset = e->offset + (r.start - e->start);
+    treat(o, e, &r);
+    o->record->unit_bytes += r.end - r.start;
+    o->record->huge_bytes += r.huge;
+}
+
+static void take_all(const struct bl_maps *maps) {
+    struct object objects[OBJECTS];
+    struct bl_maps_entry e;
+    uint32_t count = 0;
+    for (const char *p = maps->text; bl_maps_next(&p, &e);) {
+        if (is_candidate(&e))
+            take_entry(objects, &count, &e);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (objects[i].fd >= 0)
+            bl_os_close(objects[i].fd);
+    }
+}
+
+static const char *must_not_start(void) {
+    if (bl_os_thp_disabled())
+        return "huge pages are refused to this process (PR_SET_THP_DISABLE)";
+    if (bl_file_thread_count() != 1)
+        return "other threads run already, or /proc is not to be read";
+    return NULL;
+}
+
+void bl_image_start(const struct bl_image_options *options) {
+    struct bl_maps maps;
+    image.options = *options;
+    image.count = 0;
+    image.directory = -1;
+    const char *wrong = must_not_start();
+    if (!wrong && bl_maps_read(0, &maps) < 0)
+        wrong = "the list of mappings cannot be read";
+    if (wrong) {
+        struct bl_image_record *r = add_record("the program");
+        note_reason(r, wrong);
+        return;
+    }
+    image.random = bl_file_addresses_are_random();
+    image.no_directory =
+        bl_shadow_open_directory(options->directory, &image.directory);
+    take_all(&maps);
+    if (image.directory >= 0)
+        bl_os_close(image.directory);
+    bl_maps_free(&maps);
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+//
+// The mappings of a process that come from files, as /proc/PID/maps lists
+// them. Private to `image`.
+//
+#ifndef BL_IMAGE_MAPS_H
+#define BL_IMAGE_MAPS_H
+
+#include "base/base.h"
+
+#define BL_MAPS_PATH 256
+
+struct bl_maps_entry {
+    uint64_t start;
+    uint64_t end;
+    uint64_t offset;
+    uint64_t inode; // 0: anonymous
+    uint32_t major;
+    uint32_t minor;
+    bool readable;
+    bool writable;
+    bool executable;
+    bool shared;
+    char path[BL_MAPS_PATH]; // "" for none; cut, never in the middle of use
+};
+
+// The whole list in one piece of scratch memory. pid 0: this process.
+struct bl_maps {
+    char *text;
+    size_t bytes; // of the scratch memory
+};
+
+// 0 or -errno.
+int bl_maps_read(int pid, struct bl_maps *out);
+void bl_maps_free(struct bl_maps *maps);
+
+// Reads the entry at *cursor (first: maps->text) and moves it on; false at
+// the end.
+bool bl_maps_next(const char **cursor, struct bl_maps_entry *out);
+
+#endif

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+#include "image/remap.h"
+
+#include "os/file.h"
+#include "os/os.h"
+
+static void *address(const struct bl_remap *r) {
+    return (void *)(uintptr_t)r->start;
+}
+
+static size_t length(const struct bl_remap *r) { return r->end - r->start; }
+
+static void read_huge(struct bl_remap *r) {
+    const int64_t huge = bl_file_huge_bytes(address(r), length(r));
+    r->huge = huge < 0 ? 0 : (uint64_t)huge;
+}
+
+// A kernel that refuses to replace a mapping may have taken the old one down
+// already (before Linux 6.12). Then the file's own bytes go back; a program
+// that cannot have its text back must not run on.
+static void put_back(const struct bl_remap *r) {
+    if (bl_file_is_mapped(address(r), length(r)))
+        return;
+    if (r->file < 0 || bl_file_map_over(address(r), length(r), r->protection,
+                                        r->file, r->offset, false) < 0)
+        bl_fatal("the kernel took away program text and did not give it back");
+}
+
+const char *bl_remap_file(struct bl_remap *r, int shadow, uint64_t offset) {
+    BL_ASSERT((r->start - offset) % BL_HUGE_SIZE == 0);
+    BL_ASSERT(r->start < r->end);
+    if (bl_file_map_over(address(r), length(r), r->protection, shadow, offset,
+                         true) < 0) {
+        put_back(r);
+        return "the kernel refused to map the shadow";
+    }
+    read_huge(r);
+    if (r->huge == length(r))
+        return NULL;
+    // Split under memory pressure, or not huge when it was made.
+    const int collapsed = bl_os.collapse(address(r), length(r));
+    read_huge(r);
+    return collapsed < 0 ? "the kernel had no huge page for the shadow" : NULL;
+}
+
+static bool fill_copy(unsigned char *copy, const struct bl_remap *r) {
+    bl_os.advise_huge(copy, length(r));
+    __builtin_memcpy(copy, address(r), length(r));
+    // Already huge where the kernel had the pages at hand.
+    if (bl_file_huge_bytes(copy, length(r)) != (int64_t)length(r))
+        bl_os.collapse(copy, length(r));
+    return bl_file_protect(copy, length(r), r->protection) == 0;
+}
+
+const char *bl_remap_copy(struct bl_remap *r) {
+    BL_ASSERT(r->start % BL_HUGE_SIZE == 0 && r->end % BL_HUGE_SIZE == 0);
+    unsigned char *const copy = bl_file_scratch(length(r));
+    if (!copy)
+        return "no address space for a copy";
+    if (!fill_copy(copy, r)) {
+        bl_file_scratch_free(copy, length(r));
+        return "the system forbids executable copies";
+    }
+    if (bl_file_move_over(copy, length(r), address(r)) < 0) {
+        bl_file_scratch_free(copy, length(r));
+        put_back(r);
+        return "the kernel refused to move the copy";
+    }
+    read_huge(r);
+    return NULL;
+}
+
+// One byte of each unit is read: a huge page is then mapped whole. Where the
+// kernel can collapse file pages (READ_ONLY_THP_FOR_FS, or Linux 7.2), it is
+// asked to; elsewhere it says EINVAL at once.
+bool bl_remap_is_huge_already(struct bl_remap *r) {
+    if ((r->start - r->offset) % BL_HUGE_SIZE != 0)
+        return false;
+    for (uint64_t unit = r->start; unit < r->end; unit += BL_HUGE_SIZE)
+        (void)*(volatile const char *)(uintptr_t)unit;
+    read_huge(r);
+    if (r->huge == length(r))
+        return true;
+    if (bl_os.collapse(address(r), length(r)) < 0)
+        return false;
+    read_huge(r);
+    return r->huge == length(r);
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+//
+// Replacing whole 2 MiB units of a mapping by huge pages with the same bytes.
+// Private to `image`.
+//
+// Both ways replace the mapping by one system call, under the kernel's lock:
+// there is no moment at which the range is not mapped, so this very code, the
+// C library and other threads may all run from it.
+//
+#ifndef BL_IMAGE_REMAP_H
+#define BL_IMAGE_REMAP_H
+
+#include "base/base.h"
+
+// Units [start, end) of a private file mapping of this process.
+struct bl_remap {
+    uint64_t start;
+    uint64_t end;
+    unsigned protection; // of enum bl_file_protection
+    int file;            // the mapped file, to put back; -1: not to be had
+    uint64_t offset;     // of `start` in it
+    uint64_t huge;       // out: bytes huge afterwards
+};
+
+// Maps `shadow` at `offset` over the units. NULL, or why it was left.
+const char *bl_remap_file(struct bl_remap *r, int shadow, uint64_t offset);
+
+// Puts a private copy in place of the units. NULL, or why it was left.
+const char *bl_remap_copy(struct bl_remap *r);
+
+// True where the kernel maps the units huge as they are, or could be led to.
+bool bl_remap_is_huge_already(struct bl_remap *r);
+
+#endif

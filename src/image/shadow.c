@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: MIT
+//
+// Finding, sealing and cleaning; `make.c` fills the file.
+//
+#include "image/shadow.h"
+
+#include "image/make.h"
+#include "os/os.h"
+
+#include <errno.h>
+
+#define PATH_CAPACITY 512
+// Long enough for a program that is run once a week.
+#define UNUSED_SECONDS (7 * 24 * 3600)
+// A clock tick of the coarsest kernels is 10 ms: a file that changed less
+// than two ago may change again with the same time stamp.
+#define SETTLED_MS 20
+#define SEAL_MAGIC UINT64_C(0x31304c41534c42) // "BLSAL01"
+
+// All fields are 64 bits wide: no padding, so bytes can be summed and written.
+struct seal {
+    uint64_t magic;
+    uint64_t source_device;
+    uint64_t source_inode;
+    uint64_t source_size;
+    struct bl_file_time source_modified;
+    struct bl_file_time source_changed;
+    uint64_t phase;
+    uint64_t shadow_device;
+    uint64_t shadow_inode;
+    uint64_t shadow_size;
+    struct bl_file_time shadow_modified;
+    struct bl_file_time shadow_changed;
+    uint64_t count;
+    struct bl_shadow_range ranges[BL_ELF_SEGMENTS];
+    uint64_t sum; // of all bytes before
+};
+_Static_assert(sizeof(struct seal) % sizeof(uint64_t) == 0, "no padding");
+
+static uint64_t hash_bytes(uint64_t h, const void *bytes, size_t n) {
+    const unsigned char *p = bytes;
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ p[i]) * UINT64_C(0x100000001b3);
+    return h;
+}
+
+static uint64_t seal_sum(const struct seal *s) {
+    return hash_bytes(UINT64_C(0xcbf29ce484222325), s,
+                      offsetof(struct seal, sum));
+}
+
+static bool same_time(struct bl_file_time a, struct bl_file_time b) {
+    return a.seconds == b.seconds && a.nanoseconds == b.nanoseconds;
+}
+
+static void seal_source(const struct bl_shadow_source *source,
+                        struct seal *s) {
+    *s = (struct seal){
+        .magic = SEAL_MAGIC,
+        .source_device = source->facts.device,
+        .source_inode = source->facts.inode,
+        .source_size = source->facts.size,
+        .source_modified = source->facts.modified,
+        .source_changed = source->facts.changed,
+        .phase = source->phase,
+    };
+}
+
+static bool is_ours(const struct bl_file_facts *f) {
+    return f->regular && f->owner == bl_file_user() && f->mode == 0400 &&
+           f->links == 1;
+}
+
+static bool seal_fits_source(const struct seal *s,
+                             const struct bl_shadow_source *source) {
+    return s->magic == SEAL_MAGIC && s->sum == seal_sum(s) &&
+           s->source_device == source->facts.device &&
+           s->source_inode == source->facts.inode &&
+           s->source_size == source->facts.size &&
+           same_time(s->source_modified, source->facts.modified) &&
+           same_time(s->source_changed, source->facts.changed) &&
+           s->phase == source->phase && s->count <= BL_ELF_SEGMENTS;
+}
+
+static bool seal_fits_shadow(const struct seal *s,
+                             const struct bl_file_facts *f) {
+    return is_ours(f) && s->shadow_device == f->device &&
+           s->shadow_inode == f->inode && s->shadow_size == f->size &&
+           same_time(s->shadow_modified, f->modified) &&
+           same_time(s->shadow_changed, f->changed);
+}
+
+// "z3-89abcdef01234567.buildid_f4f2...": profilers read the build-id there.
+static void shadow_name(const struct bl_shadow_source *source, char *out,
+                        size_t capacity) {
+    struct seal key;
+    struct bl_text t;
+    const char *base = source->path;
+    seal_source(source, &key);
+    for (const char *p = source->path; *p; p++)
+        base = *p == '/' ? p + 1 : base;
+    size_t n = 0;
+    while (base[n] && base[n] != ' ' && n < 80)
+        n++;
+    bl_text_init(&t, out, capacity);
+    bl_text_bytes(&t, base, n);
+    bl_text_char(&t, '-');
+    const uint64_t h = seal_sum(&key);
+    for (int shift = 60; shift >= 0; shift -= 4)
+        bl_text_char(&t, "0123456789abcdef"[(h >> shift) & 15]);
+    if (source->elf->build_id_bytes)
+        bl_text_str(&t, ".buildid_");
+    for (uint32_t i = 0; i < source->elf->build_id_bytes; i++) {
+        bl_text_char(&t, "0123456789abcdef"[source->elf->build_id[i] >> 4]);
+        bl_text_char(&t, "0123456789abcdef"[source->elf->build_id[i] & 15]);
+    }
+}
+
+struct names {
+    char shadow[256];
+    char seal[256];
+};
+
+static void make_names(const struct bl_shadow_source *source,
+                       struct names *out) {
+    struct bl_text t;
+    shadow_name(source, out->shadow, sizeof out->shadow);
+    bl_text_init(&t, out->seal, sizeof out->seal);
+    bl_text_str(&t, out->shadow);
+    bl_text_str(&t, ".seal");
+}
+
+// The seal, if it is ours and speaks of this source.
+static bool read_seal(int directory, const struct names *names,
+                      const struct bl_shadow_source *source,
+                      struct seal *out) {
+    struct bl_file_facts facts;
+    const int fd = bl_file_open_at(directory, names->seal);
+    if (fd < 0)
+        return false;
+    const bool good = bl_file_facts(fd, &facts) == 0 && is_ours(&facts) &&
+                      facts.size == sizeof *out &&
+                      bl_file_read_at(fd, out, sizeof *out, 0) == 0 &&
+                      seal_fits_source(out, source);
+    if (good)
+        bl_file_touch(fd); // its time says when the shadow was last used
+    bl_os_close(fd);
+    return good;
+}
+
+static bool find(int directory, const struct names *names,
+                 const struct bl_shadow_source *source,
+                 struct bl_shadow *out) {
+    struct seal seal;
+    struct bl_file_facts facts;
+    if (!read_seal(directory, names, source, &seal))
+        return false;
+    const int fd = bl_file_open_at(directory, names->shadow);
+    if (fd < 0)
+        return false;
+    if (bl_file_facts(fd, &facts) < 0 || !seal_fits_shadow(&seal, &facts)) {
+        bl_os_close(fd);
+        return false;
+    }
+    *out = (struct bl_shadow){.fd = fd,
+                              .device = facts.device,
+                              .inode = facts.inode,
+                              .count = (uint32_t)seal.count};
+    __builtin_memcpy(out->ranges, seal.ranges, sizeof out->ranges);
+    return true;
+}
+
+static int write_seal(int directory, const struct names *names,
+                      struct seal *seal) {
+    seal->sum = seal_sum(seal);
+    bl_file_unlink_at(directory, BL_SHADOW_TEMPORARY);
+    const int fd = bl_file_create_at(directory, BL_SHADOW_TEMPORARY, 0600);
+    if (fd < 0)
+        return fd;
+    int result = bl_file_write_at(fd, seal, sizeof *seal, 0);
+    if (result == 0)
+        result = bl_file_set_mode(fd, 0400);
+    bl_os_close(fd);
+    if (result == 0)
+        result =
+            bl_file_rename_at(directory, BL_SHADOW_TEMPORARY, names->seal);
+    return result;
+}
+
+// The shadow is in place: looks at it as it is now and seals that.
+static const char *publish(int directory, const struct names *names,
+                           const struct bl_shadow_source *source,
+                           const struct bl_layout *layout) {
+    struct seal seal;
+    struct bl_file_facts facts;
+    const int fd = bl_file_open_at(directory, names->shadow);
+    if (fd < 0)
+        return "the shadow vanished while it was made";
+    const int told = bl_file_facts(fd, &facts);
+    bl_os_close(fd);
+    if (told < 0 || !is_ours(&facts))
+        return "the shadow was changed while it was made";
+    seal_source(source, &seal);
+    seal.shadow_device = facts.device;
+    seal.shadow_inode = facts.inode;
+    seal.shadow_size = facts.size;
+    seal.shadow_modified = facts.modified;
+    seal.shadow_changed = facts.changed;
+    for (uint32_t i = 0; i < layout->loads; i++) {
+        const struct bl_layout_piece *p = &layout->pieces[i];
+        const struct bl_elf_segment *s =
+            &source->elf->segments[layout->segment[i]];
+        if (!p->units)
+            continue;
+        seal.ranges[seal.count++] = (struct bl_shadow_range){
+            .vaddr = bl_align_down(s->vaddr, BL_BASE_SIZE),
+            .bytes = bl_align_up(p->bytes, BL_BASE_SIZE),
+            .offset = p->to,
+        };
+    }
+    return write_seal(directory, names, &seal) < 0
+               ? "no room for the shadow's seal"
+               : NULL;
+}
+
+static int64_t milliseconds_since(struct bl_file_time t) {
+    const struct bl_file_time now = bl_file_now();
+    return (now.seconds - t.seconds) * 1000 +
+           (now.nanoseconds - t.nanoseconds) / 1000000;
+}
+
+// Waits out the grain of the clock, so that a later change shows.
+static const char *let_source_settle(struct bl_shadow_source *source) {
+    const int64_t age = milliseconds_since(source->facts.changed);
+    if (age < 0)
+        return "the file's time of change lies in the future";
+    if (age < SETTLED_MS)
+        bl_file_sleep_ms((uint32_t)(SETTLED_MS - age));
+    const struct bl_file_facts before = source->facts;
+    if (bl_file_facts(source->fd, &source->facts) < 0 ||
+        before.size != source->facts.size ||
+        !same_time(before.changed, source->facts.changed))
+        return "the file is being changed";
+    return NULL;
+}
+
+static const char *make_locked(int directory, const struct names *names,
+                               struct bl_shadow_source *source) {
+    struct bl_file_facts after;
+    struct bl_layout layout;
+    struct bl_shadow_census census;
+    const char *wrong = let_source_settle(source);
+    if (wrong)
+        return wrong;
+    bl_file_unlink_at(directory, names->seal);
+    bl_file_unlink_at(directory, names->shadow);
+    bl_shadow_clean(directory, UNUSED_SECONDS, &census);
+    wrong = bl_shadow_make(directory, source, &layout);
+    if (wrong) {
+        bl_file_unlink_at(directory, BL_SHADOW_TEMPORARY);
+        return wrong;
+    }
+    if (bl_file_facts(source->fd, &after) < 0 ||
+        after.size != source->facts.size ||
+        !same_time(after.changed, source->facts.changed))
+        return "the file is being changed";
+    if (bl_file_rename_at(directory, BL_SHADOW_TEMPORARY, names->shadow) < 0)
+        return "the shadow could not be put in place";
+    return publish(directory, names, source, &layout);
+}
+
+const char *bl_shadow_find(int directory,
+                           const struct bl_shadow_source *source,
+                           struct bl_shadow *out) {
+    struct names names;
+    make_names(source, &names);
+    return find(directory, &names, source, out) ? NULL : "no shadow yet";
+}
+
+const char *bl_shadow_get(int directory, const struct bl_shadow_source *given,
+                          uint32_t wait_ms, struct bl_shadow *out) {
+    struct bl_shadow_source source = *given;
+    struct names names;
+    make_names(&source, &names);
+    if (find(directory, &names, &source, out))
+        return NULL;
+    // A lock belongs to an open file: ours, not the caller's.
+    const int lock = bl_file_open_at(directory, ".");
+    if (lock < 0)
+        return "the shadow directory cannot be opened";
+    if (bl_file_lock(lock, wait_ms) < 0) {
+        bl_os_close(lock);
+        return "another process is still making the shadow";
+    }
+    const char *wrong = NULL;
+    if (!find(directory, &names, &source, out)) {
+        wrong = make_locked(directory, &names, &source);
+        if (!wrong && !find(directory, &names, &source, out))
+            wrong = "the shadow was changed while it was made";
+        out->made = !wrong;
+    }
+    bl_os_close(lock);
+    return wrong;
+}
+
+static const char *check_directory(int fd) {
+    struct bl_file_facts facts;
+    struct bl_file_system_facts system;
+    if (bl_file_facts(fd, &facts) < 0 ||
+        bl_file_system_facts(fd, &system) < 0)
+        return "the shadow directory cannot be examined";
+    if (facts.owner != bl_file_user())
+        return "the shadow directory belongs to another user";
+    if (facts.mode & 077)
+        return "the shadow directory is open to other users";
+    if (system.kind != BL_FILE_TMPFS)
+        return "the shadow directory is not on tmpfs";
+    if (system.no_exec)
+        return "the shadow directory's tmpfs is mounted noexec";
+    return NULL;
+}
+
+static const char *open_under(const char *root, int *out) {
+    char path[PATH_CAPACITY];
+    struct bl_text t;
+    bl_text_init(&t, path, sizeof path);
+    bl_text_str(&t, root);
+    bl_text_str(&t, "/bigleaf-");
+    bl_text_u64(&t, bl_file_user());
+    if (t.cut)
+        return "the shadow directory's path is too long";
+    const int made = bl_file_make_directory(path, 0700);
+    if (made < 0 && made != -EEXIST)
+        return made == -ENOENT ? "the shadow directory's parent does not exist"
+                               : "the shadow directory cannot be made";
+    const int fd = bl_file_open_directory(path);
+    if (fd < 0)
+        return fd == -ELOOP || fd == -ENOTDIR
+                   ? "the shadow directory is a link or a file"
+                   : "the shadow directory cannot be opened";
+    const char *wrong = check_directory(fd);
+    if (wrong) {
+        bl_os_close(fd);
+        return wrong;
+    }
+    *out = fd;
+    return NULL;
+}
+
+const char *bl_shadow_open_directory(const char *root, int *out) {
+    if (root && root[0])
+        return open_under(root, out);
+    const char *const wrong = open_under("/dev/shm", out);
+    if (!wrong)
+        return NULL;
+    char path[64];
+    struct bl_text t;
+    bl_text_init(&t, path, sizeof path);
+    bl_text_str(&t, "/run/user/");
+    bl_text_u64(&t, bl_file_user());
+    return open_under(path, out) ? wrong : NULL;
+}
+
+struct cleaning {
+    int directory;
+    int64_t before; // seconds
+    struct bl_shadow_census *census;
+};
+
+static void remove_file(struct cleaning *c, const char *name) {
+    struct bl_file_facts facts;
+    const int fd = bl_file_open_at(c->directory, name);
+    if (fd >= 0 && bl_file_facts(fd, &facts) == 0) {
+        c->census->files++;
+        c->census->bytes += facts.size;
+    }
+    if (fd >= 0)
+        bl_os_close(fd);
+    bl_file_unlink_at(c->directory, name);
+}
+
+static bool ends_with(const char *s, const char *tail, size_t *stem) {
+    size_t n = 0;
+    size_t m = 0;
+    while (s[n])
+        n++;
+    while (tail[m])
+        m++;
+    *stem = n - m;
+    return n >= m && bl_str_eq(s + n - m, tail);
+}
+
+// A shadow goes with its seal, when that was not used for long.
+static bool clean_one(const char *name, void *context) {
+    struct cleaning *c = context;
+    struct bl_file_facts facts;
+    char shadow[256];
+    struct bl_text t;
+    size_t stem;
+    if (!ends_with(name, ".seal", &stem)) {
+        // Without a seal it is what a maker left that died; we hold the lock.
+        bl_text_init(&t, shadow, sizeof shadow);
+        bl_text_str(&t, name);
+        bl_text_str(&t, ".seal");
+        const int fd = bl_file_open_at(c->directory, shadow);
+        if (fd < 0)
+            remove_file(c, name);
+        else
+            bl_os_close(fd);
+        return true;
+    }
+    const int fd = bl_file_open_at(c->directory, name);
+    const bool told = fd >= 0 && bl_file_facts(fd, &facts) == 0;
+    if (fd >= 0)
+        bl_os_close(fd);
+    if (told && facts.modified.seconds > c->before)
+        return true;
+    bl_text_init(&t, shadow, sizeof shadow);
+    bl_text_bytes(&t, name, stem);
+    remove_file(c, name);
+    remove_file(c, shadow);
+    return true;
+}
+
+int bl_shadow_clean(int directory, uint64_t seconds,
+                    struct bl_shadow_census *out) {
+    *out = (struct bl_shadow_census){0};
+    struct cleaning c = {
+        .directory = directory,
+        .before = bl_file_now().seconds - (int64_t)seconds,
+        .census = out,
+    };
+    return bl_file_list(directory, clean_one, &c);
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+//
+// Shadow files: copies of a program's read-only segments on tmpfs, whose pages
+// the kernel makes huge and every process of the user then shares.
+//
+// A shadow is an ELF file of its own: the source's headers, every read-only
+// segment and the symbol table, so that perf and gdb read names from it; what
+// is not copied (written data, debug sections) is marked as absent. A segment
+// lies at an offset that equals its address modulo 2 MiB, else no huge page
+// could map it; where it has to move for that, program and section headers
+// move with it. `phase` is the load bias modulo 2 MiB.
+//
+// A *seal* beside the shadow says what it is a copy of (device, inode, size,
+// both times, phase) and how the finished shadow looked (inode, size, both
+// times). The time of change cannot be set by anybody, so a shadow that was
+// written, truncated, replaced or re-moded after its seal does not match it
+// and is made anew. Both lie in a directory only this user may enter, belong
+// to him, have mode 0400 and one link; anything else is not used.
+//
+// Making goes on under a lock on the directory, into a name of its own, is
+// read back and compared, and is published by rename, the seal last: a maker
+// that dies at any moment leaves nothing that passes for a shadow.
+//
+#ifndef BL_IMAGE_SHADOW_H
+#define BL_IMAGE_SHADOW_H
+
+#include "image/elf.h"
+#include "os/file.h"
+
+struct bl_shadow_range {
+    uint64_t vaddr; // of a base page
+    uint64_t bytes;
+    uint64_t offset; // in the shadow
+};
+
+struct bl_shadow {
+    int fd;
+    uint64_t device;
+    uint64_t inode;
+    struct bl_shadow_range ranges[BL_ELF_SEGMENTS];
+    uint32_t count;
+    bool made; // by this call
+};
+
+// The file a shadow is made of.
+struct bl_shadow_source {
+    int fd;
+    const char *path; // for the shadow's name
+    struct bl_file_facts facts;
+    const struct bl_elf *elf;
+    uint64_t phase;
+};
+
+// Opens (and makes) this user's directory under `root`, or under the usual
+// places where `root` is empty. Where shadows may be run from there: NULL and
+// a handle, else the reason.
+const char *bl_shadow_open_directory(const char *root, int *out);
+
+// Finds or makes the shadow. NULL and a handle to close, else the reason.
+// Where another process is making shadows, waits for it at most `wait_ms`.
+const char *bl_shadow_get(int directory, const struct bl_shadow_source *source,
+                          uint32_t wait_ms, struct bl_shadow *out);
+// The same, but never makes one.
+const char *bl_shadow_find(int directory,
+                           const struct bl_shadow_source *source,
+                           struct bl_shadow *out);
+
+struct bl_shadow_census {
+    uint32_t files;
+    uint64_t bytes;
+};
+
+// Removes shadows not used for `seconds`, and what dead makers left. Running
+// programs keep theirs: the pages go with the last of them. -errno, or 0.
+int bl_shadow_clean(int directory, uint64_t seconds,
+                    struct bl_shadow_census *out);
+
+#endif

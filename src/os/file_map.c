@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT
+//
+// Mappings of files, and what the kernel says of their pages.
+//
+// A mapping is laid over another with MAP_FIXED, and a mapping moved over
+// another with MREMAP_FIXED: both replace under the kernel's own lock, so code
+// that another thread (or this one) runs from the range goes on, provided that
+// the bytes are the same.
+//
+#include "os/file.h"
+
+#include "os/os.h"
+#include "os/syscall.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/personality.h>
+
+// Bits of an entry of /proc/PID/pagemap (Documentation/admin-guide/mm).
+#define PAGEMAP_PRESENT (UINT64_C(1) << 63)
+#define PAGEMAP_SWAPPED (UINT64_C(1) << 62)
+#define PAGEMAP_FILE (UINT64_C(1) << 61)
+#define PAGEMAP_BATCH 512
+
+// ioctl PAGEMAP_SCAN, Linux 6.7; older headers lack it.
+struct scan_region {
+    uint64_t start;
+    uint64_t end;
+    uint64_t categories;
+};
+struct scan_arguments {
+    uint64_t size;
+    uint64_t flags;
+    uint64_t start;
+    uint64_t end;
+    uint64_t walk_end;
+    uint64_t regions;
+    uint64_t region_count;
+    uint64_t max_pages;
+    uint64_t category_inverted;
+    uint64_t category_mask;
+    uint64_t category_anyof_mask;
+    uint64_t return_mask;
+};
+#define SCAN_REQUEST _IOWR('f', 16, struct scan_arguments)
+#define SCAN_HUGE (UINT64_C(1) << 6)
+#define SCAN_REGIONS 64
+
+static int native_protection(unsigned protection) {
+    return (protection & BL_FILE_READ ? PROT_READ : 0) |
+           (protection & BL_FILE_WRITE ? PROT_WRITE : 0) |
+           (protection & BL_FILE_EXECUTE ? PROT_EXEC : 0);
+}
+
+static bool is_error(long result) { return result < 0 && result > -4096; }
+
+void *bl_file_scratch(size_t bytes) {
+    const size_t slack = bytes >= BL_HUGE_SIZE ? BL_HUGE_SIZE : 0;
+    const long got = bl_syscall6(SYS_mmap, 0, (long)(bytes + slack),
+                                 PROT_READ | PROT_WRITE,
+                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (is_error(got))
+        return NULL;
+    if (slack == 0)
+        return (void *)got;
+    const size_t low = (size_t)got;
+    const size_t start = bl_align_up(low, BL_HUGE_SIZE);
+    const size_t end = bl_align_up(start + bytes, BL_BASE_SIZE);
+    if (start > low)
+        bl_syscall2(SYS_munmap, low, start - low);
+    const size_t high = bl_align_up(low + bytes + slack, BL_BASE_SIZE);
+    if (high > end)
+        bl_syscall2(SYS_munmap, end, high - end);
+    return (void *)start;
+}
+
+void bl_file_scratch_free(void *at, size_t bytes) {
+    if (at)
+        bl_syscall2(SYS_munmap, at, bytes);
+}
+
+int bl_file_map_over(void *at, size_t bytes, unsigned protection, int fd,
+                     uint64_t offset, bool populate) {
+    const long got = bl_syscall6(
+        SYS_mmap, (long)at, (long)bytes, native_protection(protection),
+        MAP_PRIVATE | MAP_FIXED | (populate ? MAP_POPULATE : 0), fd,
+        (long)offset);
+    return is_error(got) ? (int)got : 0;
+}
+
+void *bl_file_map_shared(size_t bytes, int fd, uint64_t offset) {
+    // Aligned scratch memory first: it gives the mapping its place.
+    void *const at = bl_file_scratch(bl_align_up(bytes, BL_HUGE_SIZE));
+    if (!at)
+        return NULL;
+    const long got =
+        bl_syscall6(SYS_mmap, (long)at, (long)bytes, PROT_READ | PROT_WRITE,
+                    MAP_SHARED | MAP_FIXED, fd, (long)offset);
+    if (is_error(got)) {
+        bl_file_scratch_free(at, bl_align_up(bytes, BL_HUGE_SIZE));
+        return NULL;
+    }
+    return at;
+}
+
+int bl_file_move_over(void *from, size_t bytes, void *to) {
+    const long got = bl_syscall5(SYS_mremap, from, bytes, bytes,
+                                 MREMAP_MAYMOVE | MREMAP_FIXED, to);
+    return is_error(got) ? (int)got : 0;
+}
+
+int bl_file_protect(void *at, size_t bytes, unsigned protection) {
+    return (int)bl_syscall3(SYS_mprotect, at, bytes,
+                            native_protection(protection));
+}
+
+// mincore fails where part of the range is not mapped; one byte per base page.
+bool bl_file_is_mapped(void *at, size_t bytes) {
+    unsigned char resident[512];
+    const size_t step = sizeof resident * BL_BASE_SIZE;
+    for (size_t done = 0; done < bytes; done += step) {
+        const size_t n = bytes - done < step ? bytes - done : step;
+        if (bl_syscall3(SYS_mincore, (char *)at + done, n, resident) < 0)
+            return false;
+    }
+    return true;
+}
+
+int bl_file_has_private_pages(const void *at, size_t bytes) {
+    uint64_t entries[PAGEMAP_BATCH];
+    const int fd = bl_file_open("/proc/self/pagemap");
+    if (fd < 0)
+        return fd;
+    const uint64_t first = (uintptr_t)at / BL_BASE_SIZE;
+    const uint64_t count = bytes / BL_BASE_SIZE;
+    int result = 0;
+    for (uint64_t done = 0; done < count && result == 0;) {
+        const uint64_t n =
+            count - done < PAGEMAP_BATCH ? count - done : PAGEMAP_BATCH;
+        result = bl_file_read_at(fd, entries, n * sizeof entries[0],
+                                 (first + done) * sizeof entries[0]);
+        for (uint64_t i = 0; i < n && result == 0; i++) {
+            const bool own = (entries[i] & PAGEMAP_SWAPPED) ||
+                             ((entries[i] & PAGEMAP_PRESENT) &&
+                              !(entries[i] & PAGEMAP_FILE));
+            result = own ? 1 : 0;
+        }
+        done += n;
+    }
+    bl_os_close(fd);
+    return result;
+}
+
+int64_t bl_file_huge_bytes(const void *at, size_t bytes) {
+    struct scan_region regions[SCAN_REGIONS];
+    const uint64_t end = (uintptr_t)at + bytes;
+    struct scan_arguments scan = {
+        .size = sizeof scan,
+        .start = (uintptr_t)at,
+        .end = end,
+        .regions = (uintptr_t)regions,
+        .region_count = SCAN_REGIONS,
+        .category_mask = SCAN_HUGE,
+        .return_mask = SCAN_HUGE,
+    };
+    const int fd = bl_file_open("/proc/self/pagemap");
+    if (fd < 0)
+        return fd;
+    int64_t sum = 0;
+    long found = 0;
+    do {
+        found = bl_syscall3(SYS_ioctl, fd, SCAN_REQUEST, &scan);
+        for (long i = 0; i < found; i++)
+            sum += (int64_t)(regions[i].end - regions[i].start);
+        scan.start = scan.walk_end;
+    } while (found > 0 && scan.start < end);
+    bl_os_close(fd);
+    return found < 0 ? found : sum;
+}
+
+long bl_file_read_maps(int pid, char *buffer, size_t capacity) {
+    char path[64];
+    struct bl_text t;
+    bl_text_init(&t, path, sizeof path);
+    bl_text_str(&t, "/proc/");
+    if (pid)
+        bl_text_i64(&t, pid);
+    else
+        bl_text_str(&t, "self");
+    bl_text_str(&t, "/maps");
+    return bl_os_read_file(path, buffer, capacity);
+}
+
+bool bl_file_addresses_are_random(void) {
+    const long persona = bl_syscall1(SYS_personality, 0xffffffff);
+    if (persona >= 0 && (persona & ADDR_NO_RANDOMIZE))
+        return false;
+    char text[16];
+    const long got = bl_os_read_file("/proc/sys/kernel/randomize_va_space",
+                                     text, sizeof text);
+    return got <= 0 || text[0] != '0';
+}
