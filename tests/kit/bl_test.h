@@ -13,6 +13,8 @@
 #ifndef BL_TESTS_KIT_BL_TEST_H
 #define BL_TESTS_KIT_BL_TEST_H
 
+#include "bl_random.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -143,23 +145,6 @@ bool bl_test_check_true(const char *file, int line, const char *text, bool ok,
     bl_test_check_str(__FILE__, __LINE__, #a " == " #b, a, b, true)
 
 #define fail_test(...) bl_test_fail(__FILE__, __LINE__, __VA_ARGS__)
-
-// splitmix64: every seed gives a good stream, also small ones.
-struct bl_random {
-    uint64_t state;
-};
-
-static inline uint64_t bl_random_next(struct bl_random *r) {
-    uint64_t z = (r->state += 0x9e3779b97f4a7c15ull);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-    return z ^ (z >> 31);
-}
-
-// In [0, n); n is not 0. The bias of the remainder is of no account here.
-static inline uint64_t bl_random_below(struct bl_random *r, uint64_t n) {
-    return bl_random_next(r) % n;
-}
 
 #ifdef __cplusplus
 }
