@@ -44,7 +44,7 @@ struct reader {
     uint64_t object_inode; // and its file
     bool behind_data;      // and it was data
     uint64_t first_inode;  // the program's file: the first object's
-    uint64_t guard_end;  // end of the last guard; 0: none
+    uint64_t guard_end;    // end of the last guard; 0: none
     size_t line_len;
     char line[LINE_CAPACITY];
 };
@@ -122,8 +122,7 @@ static enum bl_region region_of(struct reader *s, const struct record *r) {
 
 static void note_neighbours(struct reader *s, const struct record *r,
                             enum bl_region region) {
-    const bool no_access =
-        !r->readable && !r->m.writable && !r->m.executable;
+    const bool no_access = !r->readable && !r->m.writable && !r->m.executable;
     const bool in_object = region == BL_REGION_TEXT ||
                            region == BL_REGION_DATA ||
                            (no_access && s->object_end == r->m.start);
@@ -138,8 +137,8 @@ static void note_neighbours(struct reader *s, const struct record *r,
         s->behind_data = false;
         s->object_end = 0;
     }
-    const bool guard = no_access && is_anonymous(r) &&
-                       r->m.end - r->m.start <= GUARD_LIMIT;
+    const bool guard =
+        no_access && is_anonymous(r) && r->m.end - r->m.start <= GUARD_LIMIT;
     s->guard_end = guard ? r->m.end : 0;
 }
 

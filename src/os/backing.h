@@ -68,10 +68,10 @@ struct bl_mapping {
     enum bl_region region;
     bool writable;
     bool executable;
-    bool advised;      // MADV_HUGEPAGE
-    bool refused;      // MADV_NOHUGEPAGE
-    bool eligible;     // THPeligible: 1
-    const char *path;  // "" for anonymous memory; cut at 255 bytes
+    bool advised;     // MADV_HUGEPAGE
+    bool refused;     // MADV_NOHUGEPAGE
+    bool eligible;    // THPeligible: 1
+    const char *path; // "" for anonymous memory; cut at 255 bytes
 };
 
 // Called once per mapping, in the order of addresses.

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+//
+// The table of subcommands and their options.
+//
+#include "cli/request.h"
+
+#include <string.h>
+
+static const struct bl_option run_options[] = {
+    BL_OPTION_HEAP,
+    {"report", 0, "FILE", true,
+     "run the program watched and write what came of it to FILE, or to "
+     "standard error"},
+    {"json", 0, NULL, false, "the report as JSON (bigleaf.run/1)"},
+    {"dry-run", 0, NULL, false,
+     "print the environment and the command, run nothing"},
+    {0}};
+
+static const struct bl_option compare_options[] = {
+    {"runs", 'n', "RUNS", false,
+     "measured runs of each variant, one more warms up (default 5)"},
+    {"json", 0, "FILE", false,
+     "write all runs and ratios as JSON (bigleaf.compare/1); - is standard "
+     "output"},
+    {"ignore", 0, "REGEX", false,
+     "leave lines that match out when outputs are compared; may be repeated"},
+    {"variant", 0, "NAME:VAR=VALUE,...", false,
+     "a further variant: the program with these variables; may be repeated"},
+    BL_OPTION_HEAP,
+    {0}};
+
+const struct bl_command bl_commands[] = {
+    {"run", "[OPTION...] [--] PROGRAM [ARG...]",
+     "run PROGRAM with its memory on huge pages",
+     "Exit status: the program's own (128+n after signal n); 2 wrong usage;\n"
+     "3 the machine lacks something; 126 and 127 as a shell gives.\n",
+     run_options, true, bl_run_main},
+    {"compare", "[OPTION...] [--] PROGRAM [ARG...]",
+     "run PROGRAM with and without huge pages, in turn, and compare",
+     "Exit status: 0 where output and exit status are the same, 1 otherwise;\n"
+     "2 wrong usage; 3 the machine lacks something; 126 and 127 as a shell\n"
+     "gives.\n",
+     compare_options, true, bl_compare_main},
+    {0}};
+
+const struct bl_command *bl_command_find(const char *name) {
+    for (const struct bl_command *c = bl_commands; c->name; c++) {
+        if (strcmp(c->name, name) == 0)
+            return c;
+    }
+    return NULL;
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+//
+// Objects with little outside huge pages are summed up as one per region, so
+// that forty small libraries do not hide the one that matters.
+//
+#include "cli/explain.h"
+
+#include "os/machine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define WORTH_NAMING (256 * BL_KIB)
+
+void bl_fallbacks_free(struct bl_fallbacks *f) {
+    for (size_t i = 0; i < f->count; i++) {
+        free(f->at[i].object);
+        free(f->at[i].reason);
+    }
+    free(f->at);
+    *f = (struct bl_fallbacks){0};
+}
+
+static void add(struct bl_fallbacks *f, enum bl_region region,
+                const char *object, uint64_t bytes, const char *reason) {
+    f->at = bl_xrealloc(f->at, (f->count + 1) * sizeof *f->at);
+    f->at[f->count++] = (struct bl_fallback){region, bl_xstrdup(object), bytes,
+                                             bl_xstrdup(reason)};
+}
+
+// What keeps the whole program off huge pages; NULL: nothing.
+static const char *general_reason(const struct bl_result *r,
+                                  enum bl_thp_mode mode) {
+    if (r->thp_disabled)
+        return "huge pages are switched off for this process "
+               "(PR_SET_THP_DISABLE)";
+    if (mode == BL_THP_NEVER)
+        return "the machine's THP mode is never";
+    if (mode == BL_THP_ABSENT)
+        return "the kernel is built without THP";
+    return NULL;
+}
+
+static uint64_t plain_bytes(const struct bl_object *o) {
+    return o->bytes > o->huge ? o->bytes - o->huge : 0;
+}
+
+static const char *heap_reason(const struct bl_result *r,
+                               const struct bl_object *o) {
+    if (r->pages && strcmp(r->pages, "base") == 0)
+        return "asked for by --pages=base";
+    if (r->mechanism == BL_MECHANISM_NONE)
+        return r->mechanism_why;
+    if (o->refused > o->bytes / 2)
+        return "the program advised against huge pages (MADV_NOHUGEPAGE)";
+    if (o->bytes < BL_HUGE_SIZE)
+        return "a heap of less than one huge page stays on base pages";
+    if (plain_bytes(o) < BL_HUGE_SIZE)
+        return "a tail of less than one huge page";
+    if (o->small > plain_bytes(o) / 2)
+        return "mappings without a whole aligned 2 MiB";
+    if (o->eligible)
+        return "the kernel had no free huge page at the first touch: memory is "
+               "fragmented, or a memory cgroup is at its limit";
+    return "nobody advised huge pages for this part of the heap";
+}
+
+static const char *mapping_reason(const struct bl_object *o) {
+    if (o->refused > o->bytes / 2)
+        return "the program advised against huge pages (MADV_NOHUGEPAGE)";
+    if (o->small > plain_bytes(o) / 2)
+        return "mappings without a whole aligned 2 MiB";
+    switch (o->region) {
+    case BL_REGION_TEXT:
+        return "the page cache holds this file in base pages";
+    case BL_REGION_DATA:
+        return "static data stays where the loader put it";
+    case BL_REGION_STACK:
+        return "stacks are left alone";
+    case BL_REGION_OTHER:
+        return "the program maps this for itself, past malloc";
+    case BL_REGION_HEAP:
+    case BL_REGIONS:
+        break;
+    }
+    return "";
+}
+
+static const char *reason_of(const struct bl_result *r,
+                             const struct bl_object *o, const char *general) {
+    if (general && !(r->pages && strcmp(r->pages, "base") == 0 &&
+                     o->region == BL_REGION_HEAP))
+        return general;
+    return o->region == BL_REGION_HEAP ? heap_reason(r, o) : mapping_reason(o);
+}
+
+// Without objects (nothing was sampled) the regions themselves are explained.
+static void explain_regions(const struct bl_result *r, const char *general,
+                            struct bl_fallbacks *out) {
+    for (int i = 0; i < BL_REGIONS; i++) {
+        const struct bl_region_backing *b = &r->peak.backing.region[i];
+        const struct bl_object o = {.region = (enum bl_region)i,
+                                    .bytes = b->bytes,
+                                    .huge = b->huge,
+                                    .small =
+                                        b->bytes < BL_HUGE_SIZE ? b->bytes : 0,
+                                    .eligible = b->bytes};
+        if (b->bytes > b->huge)
+            add(out, o.region, bl_region_names[i], b->bytes - b->huge,
+                reason_of(r, &o, general));
+    }
+}
+
+static void explain_objects(const struct bl_result *r, const char *general,
+                            struct bl_fallbacks *out) {
+    uint64_t rest[BL_REGIONS] = {0};
+    for (size_t i = 0; i < r->peak.object_count; i++) {
+        const struct bl_object *o = &r->peak.objects[i];
+        const uint64_t plain = plain_bytes(o);
+        if (plain >= WORTH_NAMING)
+            add(out, o->region, o->name, plain, reason_of(r, o, general));
+        else
+            rest[o->region] += plain;
+    }
+    for (int i = 0; i < BL_REGIONS; i++) {
+        if (rest[i])
+            add(out, (enum bl_region)i, "smaller objects", rest[i],
+                "less than 256 KiB each");
+    }
+}
+
+static int by_region_and_size(const void *a, const void *b) {
+    const struct bl_fallback *x = a;
+    const struct bl_fallback *y = b;
+    if (x->region != y->region)
+        return x->region < y->region ? -1 : 1;
+    return x->bytes > y->bytes ? -1 : x->bytes < y->bytes;
+}
+
+void bl_explain(const struct bl_result *r, struct bl_fallbacks *out) {
+    *out = (struct bl_fallbacks){0};
+    const char *general = general_reason(r, bl_machine_thp_mode());
+    if (r->mechanism_failed)
+        add(out, BL_REGION_HEAP, r->argv[0], 0, r->mechanism_why);
+    if (r->peak.processes == 0) {
+        add(out, BL_REGION_OTHER, r->argv[0], 0,
+            "the kernel did not say what backs the program: no /proc, or it "
+            "ended before it could be read");
+        return;
+    }
+    if (r->peak.object_count)
+        explain_objects(r, general, out);
+    else
+        explain_regions(r, general, out);
+    if (out->count)
+        qsort(out->at, out->count, sizeof *out->at, by_region_and_size);
+}

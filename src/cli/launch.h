@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+//
+// Runs a program to its end, watched: its signals, job control and exit status
+// are those it would have had, its costs are the kernel's (wait4), and what
+// backed it comes from the sampler and from the runtime's own lines.
+//
+#ifndef BL_CLI_LAUNCH_H
+#define BL_CLI_LAUNCH_H
+
+#include "cli/plan.h"
+#include "cli/snapshot.h"
+
+// What one process under the runtime wrote when it ended.
+struct bl_process {
+    int pid;
+    int parent;
+    char *executable;
+    bool have_backing;
+    struct bl_backing peak;
+    struct bl_backing end;
+    bool thp_disabled;
+    char *line; // the JSON line itself
+};
+
+struct bl_result {
+    char **argv;     // borrowed
+    int exit_status; // 128 + n after signal n
+    int signal;      // 0: none
+    int interrupt;   // a signal that asked this command to end; 0: none
+    double wall, user, system; // seconds
+    uint64_t largest_rss;      // of the largest process, bytes, without hugetlb
+    uint64_t peak_rss;         // bytes, hugetlb counted in
+    uint64_t minor_faults, major_faults;
+    struct bl_snapshot peak;
+    struct bl_snapshot end;
+    bool thp_disabled;
+    struct bl_process *processes; // in the order of their ends
+    size_t process_count;
+    char *mechanism_why;
+    enum bl_mechanism mechanism;
+    bool mechanism_failed;
+    char *pages; // what --pages said
+};
+
+// Standard streams for the program; -1: as this command's.
+struct bl_streams {
+    int in, out, err;
+};
+
+// Runs `program` by `plan`. 0, or the status to leave with where it could not
+// be started (the user has been told).
+int bl_launch(const struct bl_command *command,
+              const struct bl_program *program, const struct bl_plan *plan,
+              const struct bl_streams *streams, char **argv,
+              struct bl_result *out);
+void bl_result_free(struct bl_result *result);
+
+// Replaces this command by the program; returns the status to leave with.
+int bl_launch_exec(const struct bl_command *command,
+                   const struct bl_program *program, const struct bl_plan *plan,
+                   char **argv);
+
+// A file the runtime may append to, made anew; NULL: no place to write.
+char *bl_launch_lines_file(void);
+// Reads it, adds its lines to result->processes, and removes it; passes the
+// lines on to `onward` (what BIGLEAF_REPORT said before; may be NULL).
+void bl_launch_collect(struct bl_result *result, char *lines_file,
+                       const char *onward);
+
+#endif

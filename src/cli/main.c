@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+//
+// `bigleaf NAME`: a subcommand of the table, or bigleaf-NAME from PATH.
+//
+#include "cli/cli.h"
+#include "cli/options.h"
+#include "cli/program.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool is_command_name(const char *name) {
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789+-_";
+    return name[0] && name[0] != '-' && name[strspn(name, allowed)] == '\0';
+}
+
+static int unknown_command(const char *name) {
+    enum { MOST = 32 };
+    const char *names[MOST];
+    size_t n = 0;
+    for (const struct bl_command *c = bl_commands; c->name; c++)
+        names[n++] = c->name;
+    BL_CHECK(n < MOST);
+    names[n] = NULL;
+    const char *near = bl_nearest(name, names);
+    if (near)
+        return bl_usage(NULL, "unknown command '%s' (did you mean %s?)", name,
+                        near);
+    return bl_usage(NULL, "unknown command '%s'", name);
+}
+
+// As git does: an executable bigleaf-NAME on PATH is a subcommand.
+static int run_external(char **argv) {
+    char *path = NULL;
+    char *name = bl_xprintf("bigleaf-%s", argv[0]);
+    const int error = bl_program_find(name, &path);
+    if (error)
+        return unknown_command(argv[0]);
+    argv[0] = name;
+    execv(path, argv);
+    bl_say(NULL, "%s: %s", path, strerror(errno));
+    return BL_EXIT_NOT_EXECUTABLE;
+}
+
+static int help_on(const char *name) {
+    const struct bl_command *c = name ? bl_command_find(name) : NULL;
+    if (name && !c)
+        return unknown_command(name);
+    if (c)
+        bl_help_command(stdout, c);
+    else
+        bl_help_commands(stdout);
+    return 0;
+}
+
+static int dispatch(int argc, char **argv) {
+    if (argc < 2)
+        return bl_usage(NULL, "no command given");
+    const char *word = argv[1];
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+        return help_on(NULL);
+    if (strcmp(word, "help") == 0)
+        return help_on(argc > 2 ? argv[2] : NULL);
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
+        puts("bigleaf " BL_VERSION);
+        return 0;
+    }
+    if (word[0] == '-')
+        return bl_usage(NULL, "unknown option '%s'", word);
+    const struct bl_command *command = bl_command_find(word);
+    if (command)
+        return command->main(command, argc - 1, argv + 1);
+    if (!is_command_name(word))
+        return bl_usage(NULL, "'%s' is no name of a command", word);
+    return run_external(argv + 1);
+}
+
+int main(int argc, char **argv) {
+    const int status = dispatch(argc, argv);
+    if (fflush(stdout) != 0 && errno != EBADF) {
+        bl_say(NULL, "cannot write to standard output: %s", strerror(errno));
+        return BL_EXIT_MACHINE;
+    }
+    return status;
+}

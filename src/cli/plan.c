@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: MIT
+#include "cli/plan.h"
+
+#include "os/machine.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifndef BL_LIBDIR
+#define BL_LIBDIR "/usr/local/lib"
+#endif
+#define LIBRARY "libbigleaf.so"
+#define TUNABLES "GLIBC_TUNABLES"
+#define HUGETLB_TUNABLE "glibc.malloc.hugetlb="
+
+const char *const bl_mechanism_names[] = {"bigleaf", "glibc-tunable", "none"};
+
+bool bl_heap_parse(const char *word, enum bl_heap *out) {
+    static const char *const words[] = {"bigleaf", "glibc", "none"};
+    for (size_t i = 0; i < BL_ARRAY_LEN(words); i++) {
+        if (strcmp(word, words[i]) == 0) {
+            *out = (enum bl_heap)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+void bl_request_set(struct bl_request *r, const char *name, const char *value) {
+    for (size_t i = 0; i < r->setting_count; i++) {
+        if (strcmp(r->settings[i].name, name) == 0) {
+            free(r->settings[i].value);
+            r->settings[i].value = bl_xstrdup(value);
+            return;
+        }
+    }
+    BL_CHECK(r->setting_count < BL_ARRAY_LEN(r->settings));
+    r->settings[r->setting_count++] =
+        (struct bl_setting){bl_xstrdup(name), bl_xstrdup(value)};
+}
+
+void bl_request_free(struct bl_request *r) {
+    for (size_t i = 0; i < r->setting_count; i++) {
+        free(r->settings[i].name);
+        free(r->settings[i].value);
+    }
+    r->setting_count = 0;
+}
+
+// Takes `value` over.
+static void set(struct bl_plan *plan, const char *name, char *value) {
+    BL_CHECK(plan->environment_count < BL_ARRAY_LEN(plan->environment));
+    plan->environment[plan->environment_count++] =
+        (struct bl_setting){bl_xstrdup(name), value};
+}
+
+// Takes `why` over.
+static void decide(struct bl_plan *plan, enum bl_mechanism mechanism,
+                   bool failed, char *why) {
+    free(plan->why);
+    plan->mechanism = mechanism;
+    plan->failed = failed;
+    plan->why = why;
+}
+
+static char *find_library(void) {
+    const char *given = getenv("BIGLEAF_LIB");
+    char own[PATH_MAX];
+    if (given && given[0])
+        return realpath(given, own) ? bl_xstrdup(own) : bl_xstrdup(given);
+    char *slash =
+        bl_machine_own_path(own, sizeof own) ? strrchr(own, '/') : NULL;
+    if (slash && slash != own) {
+        *slash = '\0';
+        char *up = strrchr(own, '/');
+        char *file = bl_xprintf("%.*s/lib/" LIBRARY, (int)(up - own), own);
+        if (access(file, F_OK) == 0)
+            return file;
+        free(file);
+    }
+    return bl_xstrdup(BL_LIBDIR "/" LIBRARY);
+}
+
+// Why the library cannot be preloaded; NULL: it can.
+static char *library_fault(const char *path) {
+    struct bl_program library;
+    char *fault = NULL;
+    if (access(path, R_OK) != 0)
+        return bl_xprintf("%s: cannot be read; install Bigleaf or name the "
+                          "library in BIGLEAF_LIB",
+                          path);
+    if (strpbrk(path, " :"))
+        return bl_xprintf("%s: LD_PRELOAD takes no path with a space or "
+                          "colon; copy the library and name it in BIGLEAF_LIB",
+                          path);
+    bl_program_inspect(path, &library);
+    if (library.kind == BL_PROGRAM_FOREIGN)
+        fault = bl_xprintf(
+            "%s: is for %u-bit %s, this machine is %s; install the Bigleaf "
+            "built for it or name its library in BIGLEAF_LIB",
+            path, library.bits, bl_program_machine_name(library.machine),
+            bl_program_machine_name(bl_program_own_machine()));
+    else if (library.kind == BL_PROGRAM_UNKNOWN)
+        fault = bl_xprintf("%s: is no ELF shared library", path);
+    bl_program_free(&library);
+    return fault;
+}
+
+// Ours first, so that its malloc wins; the user's stay behind it.
+static char *merged_preload(const char *library) {
+    const char *old = getenv("LD_PRELOAD");
+    if (!old || !old[0])
+        return bl_xstrdup(library);
+    const char *at = strstr(old, library);
+    const char end = at ? at[strlen(library)] : '\0';
+    if (at == old && (end == '\0' || end == ':' || end == ' '))
+        return bl_xstrdup(old);
+    return bl_xprintf("%s:%s", library, old);
+}
+
+// The user's tunables without glibc.malloc.hugetlb, then ours.
+static char *merged_tunables(unsigned value) {
+    const char *old = getenv(TUNABLES);
+    char *merged = bl_xstrdup("");
+    while (old && *old) {
+        const size_t n = strcspn(old, ":");
+        if (n && strncmp(old, HUGETLB_TUNABLE, strlen(HUGETLB_TUNABLE)) != 0) {
+            char *longer = bl_xprintf("%s%.*s:", merged, (int)n, old);
+            free(merged);
+            merged = longer;
+        }
+        old += n + (old[n] == ':');
+    }
+    char *all = bl_xprintf("%s" HUGETLB_TUNABLE "%u", merged, value);
+    free(merged);
+    return all;
+}
+
+const char *bl_request_pages(const struct bl_request *request) {
+    for (size_t i = 0; i < request->setting_count; i++) {
+        if (strcmp(request->settings[i].name, "BIGLEAF_PAGES") == 0)
+            return request->settings[i].value;
+    }
+    return "auto";
+}
+
+static void use_tunable(const struct bl_request *request, struct bl_plan *plan,
+                        char *why) {
+    const char *pages = bl_request_pages(request);
+    const unsigned value = strcmp(pages, "hugetlb") == 0 ? 2
+                           : strcmp(pages, "base") == 0  ? 0
+                                                         : 1;
+    set(plan, TUNABLES, merged_tunables(value));
+    decide(plan, BL_MECHANISM_TUNABLE, false, why);
+}
+
+static bool is_musl(const struct bl_program *p) {
+    return p->interpreter && strstr(p->interpreter, "/ld-musl-");
+}
+
+static char *secure_reason(void) {
+    return bl_xstrdup("the program is setuid, setgid or has capabilities: its "
+                      "loader ignores LD_PRELOAD and tunables");
+}
+
+static void plan_glibc(const struct bl_request *request,
+                       const struct bl_program *p, struct bl_plan *plan) {
+    if (p->secure)
+        decide(plan, BL_MECHANISM_NONE, true, secure_reason());
+    else if (!p->tunable)
+        decide(plan, BL_MECHANISM_NONE, true,
+               bl_xstrdup("the program's libc knows no glibc.malloc.hugetlb "
+                          "(glibc 2.35 or later does)"));
+    else if (p->defines_malloc)
+        decide(plan, BL_MECHANISM_NONE, true,
+               bl_xstrdup("the program brings its own malloc, which heeds no "
+                          "tunable of glibc"));
+    else
+        use_tunable(request, plan, bl_xstrdup("asked for by --heap=glibc"));
+}
+
+static void plan_static(const struct bl_request *request,
+                        const struct bl_program *p, struct bl_plan *plan) {
+    if (p->runtime_inside)
+        decide(plan, BL_MECHANISM_BIGLEAF, false,
+               bl_xstrdup("the runtime is linked into the program"));
+    else if (p->tunable)
+        use_tunable(request, plan,
+                    bl_xstrdup("the program is static, so nothing can be "
+                               "preloaded; its glibc has the tunable"));
+    else
+        decide(plan, BL_MECHANISM_NONE, true,
+               bl_xstrdup("the program is static, so nothing can be "
+                          "preloaded, and its libc has no huge page tunable"));
+}
+
+// True where the preload library belongs into the environment: for this
+// program or, where it cannot serve it, for its children.
+static bool plan_bigleaf(const struct bl_request *request,
+                         const struct bl_program *p, struct bl_plan *plan) {
+    const char *master = getenv("BIGLEAF");
+    if (p->kind == BL_PROGRAM_FOREIGN) {
+        decide(plan, BL_MECHANISM_NONE, true,
+               bl_xprintf("the program is for %u-bit %s, the runtime for "
+                          "64-bit %s",
+                          p->bits, bl_program_machine_name(p->machine),
+                          bl_program_machine_name(bl_program_own_machine())));
+        return false;
+    }
+    if (is_musl(p)) {
+        decide(plan, BL_MECHANISM_NONE, true,
+               bl_xstrdup("the program's libc is musl, the runtime needs "
+                          "glibc"));
+        return false;
+    }
+    if (p->secure)
+        decide(plan, BL_MECHANISM_NONE, true, secure_reason());
+    else if (master && strcmp(master, "off") == 0)
+        decide(plan, BL_MECHANISM_NONE, true,
+               bl_xstrdup("the environment says BIGLEAF=off"));
+    else if (p->kind == BL_PROGRAM_STATIC)
+        plan_static(request, p, plan);
+    else if (p->runtime_inside)
+        decide(plan, BL_MECHANISM_BIGLEAF, false,
+               bl_xstrdup("the runtime is linked into the program"));
+    else if (p->defines_malloc)
+        decide(plan, BL_MECHANISM_NONE, true,
+               bl_xstrdup("the program brings its own malloc, which wins over "
+                          "a preloaded one"));
+    else
+        decide(plan, BL_MECHANISM_BIGLEAF, false,
+               bl_xstrdup("preloaded, ahead of the program's libc"));
+    return !p->runtime_inside;
+}
+
+int bl_plan_make(const struct bl_command *command,
+                 const struct bl_request *request,
+                 const struct bl_program *program, struct bl_plan *out) {
+    *out = (struct bl_plan){.mechanism = BL_MECHANISM_NONE};
+    bool preload = false;
+    switch (request->heap) {
+    case BL_HEAP_NONE:
+        decide(out, BL_MECHANISM_NONE, false,
+               bl_xstrdup("asked for by --heap=none"));
+        break;
+    case BL_HEAP_GLIBC:
+        plan_glibc(request, program, out);
+        break;
+    case BL_HEAP_BIGLEAF:
+        preload = plan_bigleaf(request, program, out);
+        break;
+    }
+    for (size_t i = 0; i < request->setting_count; i++)
+        set(out, request->settings[i].name,
+            bl_xstrdup(request->settings[i].value));
+    if (request->report_file)
+        set(out, "BIGLEAF_REPORT", bl_xstrdup(request->report_file));
+    if (!preload)
+        return 0;
+    char *library = find_library();
+    char *fault = library_fault(library);
+    int status = 0;
+    if (!fault) {
+        set(out, "LD_PRELOAD", merged_preload(library));
+    } else if (out->mechanism == BL_MECHANISM_BIGLEAF) {
+        bl_say(command, "%s", fault);
+        status = BL_EXIT_MACHINE;
+    }
+    free(library);
+    free(fault);
+    return status;
+}
+
+void bl_plan_free(struct bl_plan *plan) {
+    for (size_t i = 0; i < plan->environment_count; i++) {
+        free(plan->environment[i].name);
+        free(plan->environment[i].value);
+    }
+    plan->environment_count = 0;
+    free(plan->why);
+    plan->why = NULL;
+}
+
+void bl_plan_apply(const struct bl_plan *plan) {
+    for (size_t i = 0; i < plan->environment_count; i++) {
+        const struct bl_setting *s = &plan->environment[i];
+        BL_CHECK(setenv(s->name, s->value, 1) == 0);
+    }
+}
+
+static void print_word(FILE *out, const char *word) {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "0123456789_-./=:,+@%^";
+    if (word[0] && word[strspn(word, plain)] == '\0') {
+        fputs(word, out);
+        return;
+    }
+    fputc('\'', out);
+    for (; *word; word++) {
+        if (*word == '\'')
+            fputs("'\\''", out);
+        else
+            fputc(*word, out);
+    }
+    fputc('\'', out);
+}
+
+void bl_plan_print(FILE *out, const struct bl_plan *plan, char **argv) {
+    if (plan->environment_count)
+        fputs("env ", out);
+    for (size_t i = 0; i < plan->environment_count; i++) {
+        fprintf(out, "%s=", plan->environment[i].name);
+        print_word(out, plan->environment[i].value);
+        fputc(' ', out);
+    }
+    for (size_t i = 0; argv[i]; i++) {
+        if (i)
+            fputc(' ', out);
+        print_word(out, argv[i]);
+    }
+    fputc('\n', out);
+}

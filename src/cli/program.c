@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: MIT
+//
+// Reads headers, segments and dynamic symbols with libelf. Whether a libc
+// knows the tunable glibc.malloc.hugetlb is read off the tunable's name in its
+// table of tunables: in the program interpreter for a dynamic program, in the
+// file itself for a static one. That holds for every version and build.
+//
+#include "cli/program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#define SCRIPT_DEPTH 4 // as deep as the kernel follows "#!" lines
+#define TUNABLE "glibc.malloc.hugetlb"
+// The runtime reads it: its name is in whatever the runtime is linked into.
+#define RUNTIME_MARK "BIGLEAF_PAGES"
+
+static int check_executable(const char *path) {
+    struct stat st;
+    if (stat(path, &st) != 0)
+        return errno;
+    if (!S_ISREG(st.st_mode))
+        return EACCES;
+    return access(path, X_OK) == 0 ? 0 : errno;
+}
+
+int bl_program_find(const char *name, char **path) {
+    int error = ENOENT;
+    *path = NULL;
+    if (name[0] == '\0')
+        return ENOENT;
+    if (strchr(name, '/')) {
+        *path = bl_xstrdup(name);
+        return check_executable(name);
+    }
+    const char *list = getenv("PATH");
+    if (!list)
+        list = "/bin:/usr/bin";
+    for (;;) {
+        const size_t n = strcspn(list, ":");
+        char *file =
+            n ? bl_xprintf("%.*s/%s", (int)n, list, name) : bl_xstrdup(name);
+        const int found = check_executable(file);
+        if (found == 0) {
+            *path = file;
+            return 0;
+        }
+        free(file);
+        if (found == EACCES)
+            error = EACCES;
+        if (list[n] == '\0')
+            return error;
+        list += n + 1;
+    }
+}
+
+uint16_t bl_program_own_machine(void) {
+#if defined(__x86_64__)
+    return EM_X86_64;
+#else
+    return EM_AARCH64;
+#endif
+}
+
+const char *bl_program_machine_name(uint16_t machine) {
+    static const struct {
+        uint16_t machine;
+        const char *name;
+    } names[] = {{EM_X86_64, "x86-64"},   {EM_386, "i386"},
+                 {EM_AARCH64, "aarch64"}, {EM_ARM, "arm"},
+                 {EM_RISCV, "riscv"},     {EM_PPC64, "ppc64"},
+                 {EM_S390, "s390"}};
+    for (size_t i = 0; i < BL_ARRAY_LEN(names); i++) {
+        if (names[i].machine == machine)
+            return names[i].name;
+    }
+    return "unknown machine";
+}
+
+// The interpreter named in the first line of a script; NULL: no script.
+static char *script_interpreter(const char *path) {
+    char line[256] = "";
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return NULL;
+    const ssize_t n = read(fd, line, sizeof line - 1);
+    close(fd);
+    if (n < 3 || line[0] != '#' || line[1] != '!')
+        return NULL;
+    line[strcspn(line, "\n")] = '\0';
+    char *p = line + 2 + strspn(line + 2, " \t");
+    p[strcspn(p, " \t\r")] = '\0';
+    return *p ? bl_xstrdup(p) : NULL;
+}
+
+// setuid and setgid count where they change something; the loader then
+// ignores LD_PRELOAD and tunables.
+static bool is_secure(const char *path) {
+    struct stat st;
+    char capability;
+    if (stat(path, &st) != 0)
+        return false;
+    if ((st.st_mode & S_ISUID) && st.st_uid != getuid())
+        return true;
+    if ((st.st_mode & S_ISGID) && (st.st_mode & S_IXGRP) &&
+        st.st_gid != getgid())
+        return true;
+    return getuid() != 0 &&
+           getxattr(path, "security.capability", &capability, 0) > 0;
+}
+
+static bool file_contains(const char *path, const char *word) {
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    Elf *elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL);
+    size_t size = 0;
+    const char *bytes = elf ? elf_rawfile(elf, &size) : NULL;
+    const bool found = bytes && memmem(bytes, size, word, strlen(word)) != NULL;
+    elf_end(elf);
+    if (fd >= 0)
+        close(fd);
+    return found;
+}
+
+static void read_segments(Elf *elf, struct bl_program *out) {
+    size_t count = 0;
+    if (elf_getphdrnum(elf, &count) != 0)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        GElf_Phdr ph;
+        if (!gelf_getphdr(elf, (int)i, &ph))
+            return;
+        if (ph.p_type == PT_INTERP) {
+            size_t size = 0;
+            const char *file = elf_rawfile(elf, &size);
+            if (file && ph.p_offset < size && !out->interpreter) {
+                const size_t room = size - ph.p_offset;
+                const char *s = file + ph.p_offset;
+                const size_t n =
+                    strnlen(s, ph.p_filesz < room ? ph.p_filesz : room);
+                out->interpreter = bl_xprintf("%.*s", (int)n, s);
+            }
+        }
+        if (ph.p_type != PT_LOAD)
+            continue;
+        if ((ph.p_flags & PF_W) && ph.p_memsz > out->data_bytes)
+            out->data_bytes = ph.p_memsz;
+        if ((ph.p_flags & PF_X) && ph.p_memsz > out->text_bytes) {
+            const uint64_t first = bl_align_up(ph.p_vaddr, BL_HUGE_SIZE);
+            const uint64_t last =
+                bl_align_down(ph.p_vaddr + ph.p_filesz, BL_HUGE_SIZE);
+            out->text_bytes = ph.p_memsz;
+            out->text_align = ph.p_align;
+            out->text_whole = last > first ? last - first : 0;
+        }
+    }
+}
+
+static void read_symbols(Elf *elf, struct bl_program *out) {
+    Elf_Scn *section = NULL;
+    while ((section = elf_nextscn(elf, section))) {
+        GElf_Shdr sh;
+        if (!gelf_getshdr(section, &sh) || sh.sh_type != SHT_DYNSYM ||
+            sh.sh_entsize == 0)
+            continue;
+        Elf_Data *data = elf_getdata(section, NULL);
+        const size_t count = data ? sh.sh_size / sh.sh_entsize : 0;
+        for (size_t i = 0; i < count; i++) {
+            GElf_Sym symbol;
+            if (!gelf_getsym(data, (int)i, &symbol) ||
+                symbol.st_shndx == SHN_UNDEF)
+                continue;
+            const char *name = elf_strptr(elf, sh.sh_link, symbol.st_name);
+            if (name && strcmp(name, "malloc") == 0)
+                out->defines_malloc = true;
+        }
+    }
+}
+
+static void read_elf(Elf *elf, struct bl_program *out) {
+    GElf_Ehdr header;
+    if (elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &header))
+        return;
+    out->machine = header.e_machine;
+    out->bits = gelf_getclass(elf) == ELFCLASS64 ? 64 : 32;
+    if (out->machine != bl_program_own_machine() || out->bits != 64) {
+        out->kind = BL_PROGRAM_FOREIGN;
+        return;
+    }
+    if (header.e_type != ET_EXEC && header.e_type != ET_DYN)
+        return;
+    out->position_independent = header.e_type == ET_DYN;
+    read_segments(elf, out);
+    out->kind = out->interpreter ? BL_PROGRAM_DYNAMIC : BL_PROGRAM_STATIC;
+    if (out->interpreter)
+        read_symbols(elf, out);
+    out->tunable =
+        file_contains(out->interpreter ? out->interpreter : out->path, TUNABLE);
+    if (!out->interpreter || out->defines_malloc)
+        out->runtime_inside = file_contains(out->path, RUNTIME_MARK);
+}
+
+// elf_begin refuses a file that is too short for its header; class and machine
+// stand in the first 20 bytes all the same.
+static void read_short_header(int fd, struct bl_program *out) {
+    unsigned char b[20];
+    if (pread(fd, b, sizeof b, 0) != (ssize_t)sizeof b ||
+        memcmp(b, ELFMAG, SELFMAG) != 0)
+        return;
+    out->bits = b[EI_CLASS] == ELFCLASS64 ? 64 : 32;
+    out->machine = b[EI_DATA] == ELFDATA2LSB ? (uint16_t)(b[18] | b[19] << 8)
+                                             : (uint16_t)(b[18] << 8 | b[19]);
+    if (out->machine != bl_program_own_machine() || out->bits != 64)
+        out->kind = BL_PROGRAM_FOREIGN;
+}
+
+void bl_program_inspect(const char *path, struct bl_program *out) {
+    *out = (struct bl_program){.path = bl_xstrdup(path),
+                               .kind = BL_PROGRAM_UNKNOWN};
+    for (int depth = 0; depth < SCRIPT_DEPTH; depth++) {
+        char *interpreter = script_interpreter(out->path);
+        if (!interpreter)
+            break;
+        if (!out->script)
+            out->script = out->path;
+        else
+            free(out->path);
+        out->path = interpreter;
+    }
+    out->secure = is_secure(out->path);
+    const int fd = open(out->path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    elf_version(EV_CURRENT);
+    Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+    if (elf)
+        read_elf(elf, out);
+    if (out->machine == 0)
+        read_short_header(fd, out);
+    elf_end(elf);
+    close(fd);
+}
+
+void bl_program_free(struct bl_program *program) {
+    free(program->path);
+    free(program->script);
+    free(program->interpreter);
+}
+
+char *bl_program_describe(const struct bl_program *p) {
+    const char *kind = "";
+    switch (p->kind) {
+    case BL_PROGRAM_DYNAMIC:
+        kind = "dynamic";
+        break;
+    case BL_PROGRAM_STATIC:
+        kind = "static";
+        break;
+    case BL_PROGRAM_FOREIGN:
+        kind = "for another machine";
+        break;
+    case BL_PROGRAM_UNKNOWN:
+        return bl_xstrdup("no ELF program");
+    }
+    return bl_xprintf("%s, %u-bit %s%s", kind, p->bits,
+                      bl_program_machine_name(p->machine),
+                      p->position_independent ? ", position independent" : "");
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+//
+// What kind of file a program is, as far as its heap and text are concerned.
+//
+#ifndef BL_CLI_PROGRAM_H
+#define BL_CLI_PROGRAM_H
+
+#include "cli/cli.h"
+
+enum bl_program_kind {
+    BL_PROGRAM_DYNAMIC, // has a program interpreter: LD_PRELOAD works
+    BL_PROGRAM_STATIC,
+    BL_PROGRAM_FOREIGN, // an ELF file of another class or machine
+    BL_PROGRAM_UNKNOWN  // no ELF file, or a broken one
+};
+
+struct bl_program {
+    char *path;        // as it is executed
+    char *script;      // not NULL: `path` is the interpreter of this script
+    char *interpreter; // PT_INTERP; NULL: none
+    enum bl_program_kind kind;
+    uint16_t machine; // e_machine; 0: unknown
+    unsigned bits;    // 32 or 64; 0: unknown
+    bool position_independent;
+    bool secure;         // setuid, setgid or capabilities take effect
+    bool defines_malloc; // in its dynamic symbol table: it wins over a preload
+    bool tunable;        // its libc knows glibc.malloc.hugetlb (glibc 2.35)
+    bool runtime_inside; // linked with libbigleaf.a
+    uint64_t text_bytes; // of the largest executable segment
+    uint64_t text_align; // its p_align
+    uint64_t text_whole; // whole 2 MiB units in it, in bytes
+    uint64_t data_bytes; // of the largest writable segment, .bss with it
+};
+
+// The file that execvp would run. 0, or ENOENT, EACCES ...
+int bl_program_find(const char *name, char **path);
+// Never fails: what cannot be read is BL_PROGRAM_UNKNOWN. Follows "#!" lines.
+void bl_program_inspect(const char *path, struct bl_program *out);
+void bl_program_free(struct bl_program *program);
+
+// e_machine of this command itself.
+uint16_t bl_program_own_machine(void);
+const char *bl_program_machine_name(uint16_t machine);
+// One line about the loader and libc, e.g. "dynamic, 64-bit x86-64, PIE".
+char *bl_program_describe(const struct bl_program *program);
+
+#endif

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+#include "cli/report.h"
+
+#include "cli/explain.h"
+
+#include <math.h>
+#include <string.h>
+
+double bl_coverage(const struct bl_region_backing *r) {
+    return r->bytes ? (double)r->huge / (double)r->bytes : NAN;
+}
+
+static double mib(uint64_t bytes) { return (double)bytes / (double)BL_MIB; }
+
+static void text_share(FILE *out, const struct bl_region_backing *r) {
+    fprintf(out, " %10.1f %10.1f", mib(r->bytes), mib(r->huge));
+    if (r->bytes)
+        fprintf(out, " %5.1f %%", 100 * bl_coverage(r));
+    else
+        fputs("       -", out);
+}
+
+static void text_regions(FILE *out, const struct bl_result *r) {
+    fputs("\n                at the peak, MiB               at the end, MiB\n"
+          "  region    resident       huge   share    resident       huge   "
+          "share\n",
+          out);
+    for (int i = 0; i < BL_REGIONS; i++) {
+        fprintf(out, "  %-7s", bl_region_names[i]);
+        text_share(out, &r->peak.backing.region[i]);
+        fputc(' ', out);
+        text_share(out, &r->end.backing.region[i]);
+        fputc('\n', out);
+    }
+    const struct bl_region_backing peak = bl_backing_total(&r->peak.backing);
+    const struct bl_region_backing end = bl_backing_total(&r->end.backing);
+    fputs("  all    ", out);
+    text_share(out, &peak);
+    fputc(' ', out);
+    text_share(out, &end);
+    fputc('\n', out);
+}
+
+static void text_fallbacks(FILE *out, const struct bl_result *r) {
+    struct bl_fallbacks f;
+    bl_explain(r, &f);
+    if (f.count)
+        fputs("\n  not on huge pages, and why:\n", out);
+    for (size_t i = 0; i < f.count; i++) {
+        const struct bl_fallback *b = &f.at[i];
+        fprintf(out, "  %-5s", bl_region_names[b->region]);
+        if (b->bytes)
+            fprintf(out, " %10.1f MiB", mib(b->bytes));
+        fprintf(out, "  %s: %s\n", b->object, b->reason);
+    }
+    bl_fallbacks_free(&f);
+}
+
+static void text_processes(FILE *out, const struct bl_result *r) {
+    if (r->process_count < 2)
+        return;
+    enum { MOST = 20 };
+    fputs("\n  processes that ended under the runtime:\n"
+          "       pid    peak MiB   heap huge  program\n",
+          out);
+    for (size_t i = 0; i < r->process_count && i < MOST; i++) {
+        const struct bl_process *p = &r->processes[i];
+        const struct bl_region_backing total = bl_backing_total(&p->peak);
+        const double heap = bl_coverage(&p->peak.region[BL_REGION_HEAP]);
+        fprintf(out, "  %8d  %10.1f  %8.1f %%  %s\n", p->pid, mib(total.bytes),
+                isnan(heap) ? 0.0 : 100 * heap,
+                p->executable ? p->executable : "?");
+    }
+    if (r->process_count > MOST)
+        fprintf(out, "  and %zu more\n", r->process_count - MOST);
+}
+
+void bl_report_text(FILE *out, const struct bl_result *r) {
+    const struct bl_region_backing total = bl_backing_total(&r->peak.backing);
+    fputs("bigleaf:", out);
+    for (char **word = r->argv; *word; word++)
+        fprintf(out, " %s", *word);
+    fprintf(out, "\n  exit status  %d", r->exit_status);
+    if (r->signal)
+        fprintf(out, " (signal %d, %s)", r->signal, strsignal(r->signal));
+    fprintf(out, "\n  time         %.3f s wall, %.3f s user, %.3f s system\n",
+            r->wall, r->user, r->system);
+    fprintf(out, "  peak memory  %.1f MiB", mib(r->peak_rss));
+    if (total.hugetlb)
+        fprintf(out, ", %.1f MiB of it from the hugetlb pool",
+                mib(total.hugetlb));
+    fprintf(out, "\n  page faults  %llu minor, %llu major\n",
+            (unsigned long long)r->minor_faults,
+            (unsigned long long)r->major_faults);
+    fprintf(out, "  heap by      %s: %s\n", bl_mechanism_names[r->mechanism],
+            r->mechanism_why);
+    if (total.bytes)
+        fprintf(out, "  huge pages   %.1f %% of memory at the peak\n",
+                100 * bl_coverage(&total));
+    if (r->peak.processes)
+        text_regions(out, r);
+    text_processes(out, r);
+    text_fallbacks(out, r);
+    fflush(out);
+}
+
+static void json_regions(struct bl_json *j, const char *key,
+                         const struct bl_backing *backing) {
+    bl_json_open(j, key, '{');
+    for (int i = 0; i < BL_REGIONS; i++) {
+        const struct bl_region_backing *r = &backing->region[i];
+        bl_json_open(j, bl_region_names[i], '{');
+        bl_json_u64(j, "bytes", r->bytes);
+        bl_json_u64(j, "huge_bytes", r->huge);
+        bl_json_u64(j, "hugetlb_bytes", r->hugetlb);
+        bl_json_u64(j, "pss_bytes", r->pss);
+        bl_json_close(j, '}');
+    }
+    bl_json_close(j, '}');
+}
+
+static void json_fallbacks(struct bl_json *j, const struct bl_result *r) {
+    struct bl_fallbacks f;
+    bl_explain(r, &f);
+    bl_json_open(j, "fallbacks", '[');
+    for (size_t i = 0; i < f.count; i++) {
+        bl_json_open(j, NULL, '{');
+        bl_json_string(j, "region", bl_region_names[f.at[i].region]);
+        bl_json_string(j, "object", f.at[i].object);
+        bl_json_u64(j, "bytes", f.at[i].bytes);
+        bl_json_string(j, "reason", f.at[i].reason);
+        bl_json_close(j, '}');
+    }
+    bl_json_close(j, ']');
+    bl_fallbacks_free(&f);
+}
+
+static void json_processes(struct bl_json *j, const struct bl_result *r) {
+    bl_json_open(j, "processes", '[');
+    for (size_t i = 0; i < r->process_count; i++) {
+        const struct bl_process *p = &r->processes[i];
+        bl_json_open(j, NULL, '{');
+        bl_json_i64(j, "pid", p->pid);
+        bl_json_i64(j, "ppid", p->parent);
+        bl_json_string(j, "exe", p->executable ? p->executable : "");
+        if (p->have_backing) {
+            json_regions(j, "peak", &p->peak);
+            json_regions(j, "end", &p->end);
+        }
+        bl_json_close(j, '}');
+    }
+    bl_json_close(j, ']');
+}
+
+void bl_report_members(struct bl_json *j, const struct bl_result *r) {
+    const struct bl_region_backing total = bl_backing_total(&r->peak.backing);
+    bl_json_string(j, "schema", "bigleaf.run/1");
+    bl_json_open(j, "command", '[');
+    for (char **word = r->argv; *word; word++)
+        bl_json_string(j, NULL, *word);
+    bl_json_close(j, ']');
+    bl_json_i64(j, "exit_status", r->exit_status);
+    if (r->signal)
+        bl_json_i64(j, "signal", r->signal);
+    bl_json_real(j, "wall_seconds", r->wall, 6);
+    bl_json_real(j, "user_seconds", r->user, 6);
+    bl_json_real(j, "system_seconds", r->system, 6);
+    bl_json_u64(j, "peak_rss_kib", r->peak_rss / BL_KIB);
+    bl_json_u64(j, "peak_hugetlb_kib", total.hugetlb / BL_KIB);
+    bl_json_u64(j, "minor_faults", r->minor_faults);
+    bl_json_u64(j, "major_faults", r->major_faults);
+    bl_json_real(j, "huge_coverage", total.bytes ? bl_coverage(&total) : 0, 4);
+    json_regions(j, "regions", &r->peak.backing);
+    json_regions(j, "regions_at_end", &r->end.backing);
+    bl_json_open(j, "mechanisms", '{');
+    bl_json_string(j, "heap", bl_mechanism_names[r->mechanism]);
+    bl_json_string(j, "heap_reason", r->mechanism_why);
+    bl_json_string(j, "text", bl_text_mechanism_names[r->peak.text]);
+    bl_json_close(j, '}');
+    json_fallbacks(j, r);
+    json_processes(j, r);
+}
+
+void bl_report_json(FILE *out, const struct bl_result *r) {
+    struct bl_json j = {.out = out};
+    bl_json_open(&j, NULL, '{');
+    bl_report_members(&j, r);
+    bl_json_close(&j, '}');
+    fputc('\n', out);
+    fflush(out);
+}

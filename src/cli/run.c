@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+//
+// `bigleaf run`: without a report, sets the environment and becomes the
+// program; with one, watches it.
+//
+#include "cli/report.h"
+#include "cli/request.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+struct run {
+    struct bl_request request;
+    bool report;
+    bool json;
+    bool dry_run;
+    const char *report_file; // NULL: standard error
+};
+
+static enum bl_step take_option(const struct bl_cursor *c, struct run *run) {
+    const enum bl_step step = bl_request_take(c, &run->request);
+    const char *name = c->option->name;
+    if (step != BL_STEP_END)
+        return step;
+    if (strcmp(name, "report") == 0) {
+        run->report = true;
+        run->report_file = c->value;
+        if (c->value && !c->value[0]) {
+            bl_usage(c->command, "--report= needs the name of a file");
+            return BL_STEP_WRONG;
+        }
+    } else if (strcmp(name, "json") == 0) {
+        run->report = true;
+        run->json = true;
+    } else {
+        BL_CHECK(strcmp(name, "dry-run") == 0);
+        run->dry_run = true;
+    }
+    return BL_STEP_OPTION;
+}
+
+// Opened before the program starts, so that a mistake costs no run. A copy of
+// standard error serves where no file is named: the program may close its own.
+static FILE *open_report(const struct bl_command *self, const struct run *run) {
+    FILE *out = run->report_file ? fopen(run->report_file, "we")
+                                 : fdopen(dup(STDERR_FILENO), "w");
+    if (!out)
+        bl_say(self, "cannot write the report to %s: %s",
+               run->report_file ? run->report_file : "standard error",
+               strerror(errno));
+    return out;
+}
+
+// Ends as the program did: a waiting shell or script must see its signal.
+static int end_like(const struct bl_result *r) {
+    if (r->signal) {
+        const struct rlimit no_core = {0, 0};
+        sigset_t one;
+        setrlimit(RLIMIT_CORE, &no_core);
+        signal(r->signal, SIG_DFL);
+        sigemptyset(&one);
+        sigaddset(&one, r->signal);
+        sigprocmask(SIG_UNBLOCK, &one, NULL);
+        raise(r->signal);
+    }
+    return r->exit_status;
+}
+
+static int run_watched(const struct bl_command *self, struct run *run,
+                       const struct bl_program *program, char **argv) {
+    static const struct bl_streams as_ours = {-1, -1, -1};
+    struct bl_plan plan;
+    struct bl_result result;
+    FILE *out = open_report(self, run);
+    if (!out)
+        return BL_EXIT_MACHINE;
+    char *onward = getenv("BIGLEAF_REPORT");
+    char *lines = bl_launch_lines_file();
+    run->request.report_file = lines;
+    int status = bl_plan_make(self, &run->request, program, &plan);
+    if (status == 0) {
+        status = bl_launch(self, program, &plan, &as_ours, argv, &result);
+        bl_launch_collect(&result, lines, onward);
+        result.pages = bl_xstrdup(bl_request_pages(&run->request));
+        if (status == 0) {
+            (run->json ? bl_report_json : bl_report_text)(out, &result);
+            status = result.exit_status;
+            fclose(out);
+            status = end_like(&result);
+            out = NULL;
+        }
+        bl_result_free(&result);
+    } else if (lines) {
+        unlink(lines);
+        free(lines);
+    }
+    bl_plan_free(&plan);
+    if (out)
+        fclose(out);
+    return status;
+}
+
+static int run_directly(const struct bl_command *self, const struct run *run,
+                        const struct bl_program *program, char **argv) {
+    struct bl_plan plan;
+    int status = bl_plan_make(self, &run->request, program, &plan);
+    if (status == 0 && run->dry_run)
+        bl_plan_print(stdout, &plan, argv);
+    else if (status == 0)
+        status = bl_launch_exec(self, program, &plan, argv);
+    bl_plan_free(&plan);
+    return status;
+}
+
+int bl_run_main(const struct bl_command *self, int argc, char **argv) {
+    struct run run = {.request.heap = BL_HEAP_BIGLEAF};
+    struct bl_program program;
+    struct bl_cursor cursor = {
+        .command = self, .argv = argv, .argc = argc, .at = 1};
+    enum bl_step step;
+    while ((step = bl_cursor_next(&cursor)) == BL_STEP_OPTION &&
+           (step = take_option(&cursor, &run)) == BL_STEP_OPTION)
+        ;
+    if (step != BL_STEP_END)
+        return step == BL_STEP_HELP ? 0 : BL_EXIT_USAGE;
+    int status = bl_request_program(&cursor, &program);
+    if (status)
+        return status;
+    char **words = argv + cursor.at;
+    status = run.report && !run.dry_run
+                 ? run_watched(self, &run, &program, words)
+                 : run_directly(self, &run, &program, words);
+    bl_program_free(&program);
+    bl_request_free(&run.request);
+    return status;
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+#include "cli/sampler.h"
+
+#include "os/machine.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+// 1/SHARE of the time may go into each of glances, maps and scans.
+#define SHARE 300
+#define LEAST_SLEEP_US 2000
+#define MOST_SLEEP_US 50000
+#define MAPS_EVERY_US 1000000
+#define FIRST_SCAN_US 20000
+#define MOST_PIDS 4096
+
+uint64_t bl_now_us(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+void bl_sampler_init(struct bl_sampler *s, int pid) {
+    *s = (struct bl_sampler){.root = pid, .pid_count = 1};
+    s->pids = bl_xrealloc(NULL, sizeof *s->pids);
+    s->pids[0] = pid;
+    s->next_scan_us = bl_now_us() + FIRST_SCAN_US;
+    bl_snapshot_init(&s->peak);
+    bl_snapshot_init(&s->later);
+}
+
+void bl_sampler_free(struct bl_sampler *s) {
+    free(s->pids);
+    s->pids = NULL;
+    bl_snapshot_free(&s->peak);
+    bl_snapshot_free(&s->later);
+}
+
+static bool is_member(const struct bl_sampler *s, int pid) {
+    for (size_t i = 0; i < s->pid_count; i++) {
+        if (s->pids[i] == pid)
+            return true;
+    }
+    return false;
+}
+
+struct link {
+    int pid;
+    int parent;
+};
+
+struct links {
+    struct link *at;
+    size_t count;
+};
+
+static void add_link(int pid, int parent, void *context) {
+    struct links *l = context;
+    l->at = bl_xrealloc(l->at, (l->count + 1) * sizeof *l->at);
+    l->at[l->count++] = (struct link){pid, parent};
+}
+
+// Rebuilds the list of descendants from the parents of all processes. A parent
+// may have a higher number than its child, so this goes on until nothing new
+// comes.
+static void scan(struct bl_sampler *s) {
+    struct links links = {0};
+    bl_machine_each_process(add_link, &links);
+    s->pid_count = 1;
+    for (bool grew = true; grew;) {
+        grew = false;
+        for (size_t i = 0; i < links.count && s->pid_count < MOST_PIDS; i++) {
+            const struct link *l = &links.at[i];
+            if (is_member(s, l->pid) || !is_member(s, l->parent))
+                continue;
+            s->pids =
+                bl_xrealloc(s->pids, (s->pid_count + 1) * sizeof *s->pids);
+            s->pids[s->pid_count++] = l->pid;
+            grew = true;
+        }
+    }
+    free(links.at);
+}
+
+static uint64_t glance(struct bl_sampler *s) {
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < s->pid_count; i++) {
+        struct bl_process_memory m;
+        if (bl_machine_process_memory(s->pids[i], &m) != 0)
+            continue;
+        bytes += m.rss + m.hugetlb;
+        if (i == 0)
+            s->thp_disabled = m.thp_disabled;
+    }
+    return bytes;
+}
+
+static void read_maps(struct bl_sampler *s) {
+    struct bl_snapshot now;
+    bl_snapshot_init(&now);
+    for (size_t i = 0; i < s->pid_count; i++)
+        bl_snapshot_add(&now, s->pids[i]);
+    if (now.processes == 0)
+        return;
+    if (bl_backing_total(&now.backing).bytes >
+        bl_backing_total(&s->peak.backing).bytes) {
+        bl_snapshot_free(&s->peak);
+        bl_snapshot_free(&s->later);
+        s->peak = now;
+        return;
+    }
+    bl_snapshot_free(&s->later);
+    s->later = now;
+}
+
+const struct bl_snapshot *bl_sampler_end(const struct bl_sampler *s) {
+    return s->later.processes ? &s->later : &s->peak;
+}
+
+// Reads smaps where memory has changed by 2 %, or the last reading is old.
+static void look_at_maps(struct bl_sampler *s, uint64_t bytes) {
+    const uint64_t now = bl_now_us();
+    const uint64_t change =
+        bytes > s->seen_bytes ? bytes - s->seen_bytes : s->seen_bytes - bytes;
+    const bool stale = now >= s->next_maps_us + MAPS_EVERY_US;
+    if (bytes == 0 || now < s->next_maps_us ||
+        (change <= s->seen_bytes / 50 && !stale))
+        return;
+    read_maps(s);
+    s->seen_bytes = bytes;
+    s->next_maps_us = now + SHARE * (bl_now_us() - now);
+}
+
+uint64_t bl_sampler_look(struct bl_sampler *s) {
+    uint64_t start = bl_now_us();
+    s->looks++;
+    if (start >= s->next_scan_us) {
+        scan(s);
+        const uint64_t now = bl_now_us();
+        s->next_scan_us = now + FIRST_SCAN_US + SHARE * (now - start);
+        start = now;
+    }
+    const uint64_t bytes = glance(s);
+    const uint64_t sleep = SHARE * (bl_now_us() - start);
+    if (bytes > s->peak_bytes)
+        s->peak_bytes = bytes;
+    look_at_maps(s, bytes);
+    return sleep < LEAST_SLEEP_US  ? LEAST_SLEEP_US
+           : sleep > MOST_SLEEP_US ? MOST_SLEEP_US
+                                   : sleep;
+}

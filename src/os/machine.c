@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+#include "os/machine.h"
+
+#include "os/os.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+// The number behind "Name:" in a file of such lines; false: no such line.
+static bool field(const char *text, const char *name, uint64_t *out) {
+    for (const char *p = text; (p = strstr(p, name)); p++) {
+        if (p != text && p[-1] != '\n')
+            continue;
+        p += strlen(name);
+        p += strspn(p, " \t");
+        return bl_read_u64(&p, out);
+    }
+    return false;
+}
+
+#define THP "/sys/kernel/mm/transparent_hugepage/"
+
+// The word in square brackets of a file that lists its choices.
+static bool chosen(const char *path, char *out, size_t capacity) {
+    char text[256];
+    if (bl_os_read_file(path, text, sizeof text) <= 0)
+        return false;
+    const char *open = strchr(text, '[');
+    const size_t n = open ? strcspn(open + 1, "]") : 0;
+    if (!open || n >= capacity)
+        return false;
+    memcpy(out, open + 1, n);
+    out[n] = '\0';
+    return true;
+}
+
+enum bl_thp_mode bl_machine_thp_mode(void) {
+    char word[32];
+    if (!chosen(THP "enabled", word, sizeof word)) {
+        const bool sys = access("/sys/kernel/mm", F_OK) == 0;
+        const bool thp = access(THP, F_OK) == 0;
+        return sys && !thp ? BL_THP_ABSENT : BL_THP_UNKNOWN;
+    }
+    return bl_str_eq(word, "always")    ? BL_THP_ALWAYS
+           : bl_str_eq(word, "madvise") ? BL_THP_MADVISE
+           : bl_str_eq(word, "never")   ? BL_THP_NEVER
+                                        : BL_THP_UNKNOWN;
+}
+
+int bl_machine_process_memory(int pid, struct bl_process_memory *out) {
+    char path[64];
+    char text[4096];
+    uint64_t kib = 0;
+    uint64_t enabled = 1;
+    *out = (struct bl_process_memory){0};
+    snprintf(path, sizeof path, "/proc/%d/status", pid);
+    const long n = bl_os_read_file(path, text, sizeof text);
+    if (n < 0)
+        return (int)n;
+    if (field(text, "VmRSS:", &kib))
+        out->rss = kib * BL_KIB;
+    if (field(text, "HugetlbPages:", &kib))
+        out->hugetlb = kib * BL_KIB;
+    out->thp_disabled = field(text, "THP_enabled:", &enabled) && enabled == 0;
+    return 0;
+}
+
+// The fourth word of stat, behind the name in brackets, which may hold spaces
+// and brackets itself.
+static int parent_of(int pid) {
+    char path[64];
+    char text[512];
+    int parent = 0;
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    if (bl_os_read_file(path, text, sizeof text) < 0)
+        return 0;
+    const char *p = strrchr(text, ')');
+    return p && sscanf(p + 1, " %*c %d", &parent) == 1 ? parent : 0;
+}
+
+void bl_machine_each_process(void (*each)(int pid, int parent, void *context),
+                             void *context) {
+    DIR *directory = opendir("/proc");
+    if (!directory)
+        return;
+    const struct dirent *entry;
+    while ((entry = readdir(directory))) {
+        const char *p = entry->d_name;
+        uint64_t pid = 0;
+        if (bl_read_u64(&p, &pid) && *p == '\0' && pid <= INT_MAX)
+            each((int)pid, parent_of((int)pid), context);
+    }
+    closedir(directory);
+}
+
+bool bl_machine_own_path(char *out, size_t capacity) {
+    const ssize_t n = readlink("/proc/self/exe", out, capacity - 1);
+    if (n > 0) {
+        out[n] = '\0';
+        return true;
+    }
+    // Where /proc is missing, the kernel's note of what was executed.
+    const char *name = (const char *)getauxval(AT_EXECFN);
+    char real[PATH_MAX];
+    if (!name || !realpath(name, real) || strlen(real) >= capacity)
+        return false;
+    strcpy(out, real);
+    return true;
+}
