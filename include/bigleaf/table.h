@@ -106,7 +106,8 @@ void bl_table_detach(struct bl_table_thread *thread);
 
 // ---- tables
 
-// One tabled predicate. `name` is copied; `user` is the engine's. Any thread.
+// One tabled predicate, until the space is deleted; NULL without memory. The
+// first 63 bytes of `name` are copied; `user` is the engine's. Any thread.
 struct bl_table *bl_table_new(struct bl_table_space *space, const char *name,
                               enum bl_table_design design, void *user);
 const char *bl_table_name(const struct bl_table *table);
@@ -168,7 +169,8 @@ const struct bl_answer *bl_answer_next(const struct bl_subgoal *sg,
                                        struct bl_answer_cursor *cursor);
 
 // The answer's tokens, written so that they end before `end`; returns the
-// first. There are at most `bl_answer_depth_max` of them.
+// first. There are at most `bl_answer_depth_max` of them, asked after the
+// answer was got.
 const uint64_t *bl_answer_read(const struct bl_answer *answer, uint64_t *end);
 size_t bl_answer_depth_max(const struct bl_subgoal *sg);
 
@@ -204,11 +206,13 @@ void bl_table_count(struct bl_table_thread *thread, struct bl_table *table,
 // The types of blocks, each on pages of its own.
 enum bl_table_type {
     BL_TYPE_TABLE,       // table entries
-    BL_TYPE_BUCKETS,     // per-thread buckets
+    BL_TYPE_VIEW,        // a thread's share in one table
+    BL_TYPE_BUCKETS,     // per-thread buckets, beyond those in the entries
     BL_TYPE_CALL_NODE,   // nodes of call tries
     BL_TYPE_SUBGOAL,     // subgoal frames with their answers: NS and SS
     BL_TYPE_FRAME,       // subgoal frames without: FS
-    BL_TYPE_ENTRY,       // subgoal entries: SS and FS
+    BL_TYPE_ENTRY,       // subgoal entries without answers: SS
+    BL_TYPE_SHARED_ENTRY, // subgoal entries with answers: FS
     BL_TYPE_ANSWER_NODE, // inner nodes of answer tries
     BL_TYPE_CHUNK,       // chunks of answers, that is, of leaf nodes
     BL_TYPE_CHILDREN,    // hashed sets of a node's inner children

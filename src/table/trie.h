@@ -92,13 +92,14 @@ BL_INLINE size_t bl_class_bytes(unsigned class) {
 }
 
 // Which of `lines` lines a token starts in; `low` bits of its value are left
-// out. Multiplicative hashing spreads runs of numbers evenly (no two of them
-// in one line until most lines are taken); the shift breaks up long strides.
+// out. The golden ratio spreads a run of numbers evenly: no two of them fall
+// into one line until most lines are taken, whatever their number. The shift
+// breaks up long strides, and each kind of token starts somewhere else.
 BL_INLINE uint64_t bl_token_line(uint64_t token, unsigned low, uint64_t lines) {
     const uint64_t rest = token >> (BL_TOKEN_KIND_BITS + low);
     const uint64_t kind = token & ((1 << BL_TOKEN_KIND_BITS) - 1);
-    const uint64_t key = rest << BL_TOKEN_KIND_BITS | kind;
-    const uint64_t mixed = (key ^ key >> 19) * UINT64_C(0x9E3779B97F4A7C15);
+    const uint64_t mixed = (rest ^ rest >> 16) * UINT64_C(0x9E3779B97F4A7C15) +
+                           kind * UINT64_C(0xBF58476D1CE4E5B9);
     return ((mixed >> 32) * lines) >> 32;
 }
 

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+//
+// Freeing blocks that readers without a lock may still hold.
+//
+// A shared set that was replaced by a larger one is retired: stamped with the
+// epoch in which it became unreachable, and freed once every thread attached
+// has been seen in a later epoch. A thread is seen whenever it enters a shared
+// trie, for it holds no block from one operation to the next. So a thread that
+// rests keeps retired blocks alive, but no more than one generation of sets:
+// together less than the sets in use.
+//
+// Why no fences: the new set is published before the epoch is advanced, and the
+// stamp is the value that this advance, one atomic addition, replaced. All
+// changes of the epoch being additions, a thread that reads a later value
+// (acquire) synchronises with ours and reads the new set from then on; its
+// note of that epoch (release) comes after all its reads of the old one.
+//
+#ifndef BL_TABLE_RETIRE_H
+#define BL_TABLE_RETIRE_H
+
+#include "table/alloc.h"
+
+struct bl_table_space;
+struct bl_table_thread;
+
+struct bl_epochs {
+    _Alignas(64) _Atomic uint64_t now; // starts at 1
+};
+
+struct bl_retired_block {
+    void *block;
+    uint64_t epoch;
+    enum bl_table_type type;
+    unsigned class;
+};
+
+// One thread's retired blocks, oldest first.
+struct bl_retired {
+    _Alignas(64) _Atomic uint64_t seen; // written by the owner, release
+    struct bl_table_thread *thread;     // const; NULL: the space's
+    struct bl_retired_block *blocks;    // owner
+    size_t count;
+    size_t capacity;
+    size_t bytes; // since the last attempt to free some
+};
+
+// Owner, between two operations on shared tries.
+BL_INLINE void bl_retired_rest(struct bl_retired *retired,
+                               struct bl_epochs *epochs) {
+    // Acquire: pairs with the advance in `bl_retired_add`.
+    const uint64_t now = bl_load_acquire(&epochs->now);
+    // Relaxed: only this thread writes it.
+    if (BL_UNLIKELY(bl_load_relaxed(&retired->seen) != now))
+        bl_store_release(&retired->seen, now);
+}
+
+// Takes over a block that has just become unreachable for newcomers. A block
+// for which there is no room to remember it is never freed.
+void bl_retired_add(struct bl_retired *retired, enum bl_table_type type,
+                    unsigned class, void *block);
+
+// Appends `from`'s blocks to `to`; under space.lock where either is the space's.
+void bl_retired_hand_over(struct bl_retired *from, struct bl_retired *to);
+
+void bl_retired_fini(struct bl_retired *retired);
+
+// Frees what no other thread can hold, also of what ended threads have left.
+void bl_retired_reclaim(struct bl_retired *retired);
+
+// Frees everything: no other thread is attached.
+void bl_retired_flush(struct bl_retired *retired);
+
+#endif

@@ -1,0 +1,474 @@
+// SPDX-License-Identifier: MIT
+//
+// The parts of trie.h that are not in line: probing beyond the first slot,
+// growth, and the list of answers of a private trie.
+//
+// Whoever changes a set is alone in doing so: the trie is private, or the
+// caller holds the node's lock. Slots and words are stored with release, as
+// readers of shared tries look at them at any time; on a private trie that
+// costs nothing worth another copy of this code.
+//
+#include "table/trie_parts.h"
+
+#include "os/os.h"
+
+#include <string.h>
+
+#define NARROW_LOW_BITS 4
+#define WIDE_LOW_BITS 3
+#define CROWDED_LINES 2
+#define CROWDED_LINES_LARGE 4
+#define LARGE_SET_LINES 256
+
+// A block of slots, 4 or 8 bytes each.
+struct slots {
+    void *block;
+    uint64_t lines;
+    unsigned per_line; // slots; a power of two
+    unsigned low_bits;
+    bool wide;
+};
+
+// Where a token is, or goes.
+struct place {
+    enum { FOUND, FREE, CROWDED } kind;
+    uint64_t at; // index of the slot
+};
+
+static struct slots slots_of(uint64_t word, bool wide) {
+    const unsigned class = bl_set_class(word);
+    const unsigned bytes = class == 1 ? 32 : BL_LINE_BYTES;
+    return (struct slots){.block = bl_set_block(word),
+                          .lines = bl_class_lines(class),
+                          .per_line = bytes / (wide ? 8 : 4),
+                          .low_bits = wide ? WIDE_LOW_BITS : NARROW_LOW_BITS,
+                          .wide = wide};
+}
+
+static inline uint64_t slot_load(const struct slots *s, uint64_t at) {
+    // Acquire: pairs with `slot_store`.
+    return s->wide ? bl_load_acquire((_Atomic uint64_t *)s->block + at)
+                   : bl_load_acquire((_Atomic uint32_t *)s->block + at);
+}
+
+static inline void slot_store(const struct slots *s, uint64_t at,
+                              uint64_t value) {
+    if (s->wide)
+        bl_store_release((_Atomic uint64_t *)s->block + at, value);
+    else
+        bl_store_release((_Atomic uint32_t *)s->block + at, (uint32_t)value);
+}
+
+static inline bool kid_slot_is(uint64_t slot, uint64_t token) {
+    return (slot ^ bl_kid_tag(token)) >> BL_SLOT_POINTER_BITS == 0 &&
+           bl_kid_node(slot)->token == token;
+}
+
+// Whether a quarter of the slots is taken, judged by a sample.
+static bool is_quarter_full(const struct slots *s) {
+    const uint64_t step = s->lines / 64 + 1;
+    uint64_t seen = 0;
+    uint64_t taken = 0;
+    for (uint64_t line = 0; line < s->lines; line += step) {
+        for (unsigned i = 0; i < s->per_line; i++)
+            taken += slot_load(s, line * s->per_line + i) != 0;
+        seen += s->per_line;
+    }
+    return taken * 4 >= seen;
+}
+
+// Goes through the slots from the token's own on until it is found or a slot
+// is empty. `kids` tells how slots are compared.
+static inline struct place find_place(const struct slots *s, uint64_t token,
+                                      bool kids) {
+    const unsigned home =
+        (unsigned)(token >> BL_TOKEN_KIND_BITS) & (s->per_line - 1);
+    uint64_t line =
+        s->lines == 1 ? 0 : bl_token_line(token, s->low_bits, s->lines);
+    for (uint64_t passed = 0; passed < s->lines; passed++) {
+        for (unsigned i = 0; i < s->per_line; i++) {
+            const uint64_t at =
+                line * s->per_line + ((home + i) & (s->per_line - 1));
+            const uint64_t slot = slot_load(s, at);
+            if (slot == 0)
+                return (struct place){FREE, at};
+            if (kids ? kid_slot_is(slot, token) : slot == token)
+                return (struct place){FOUND, at};
+        }
+        line = line + 1 == s->lines ? 0 : line + 1;
+    }
+    return (struct place){CROWDED, 0};
+}
+
+// As `find_place`, for a writer: also CROWDED where the set should grow first.
+static struct place find_room(const struct slots *s, uint64_t token,
+                              bool kids) {
+    const struct place place = find_place(s, token, kids);
+    if (place.kind != FREE || s->lines == 1)
+        return place;
+    const uint64_t home = bl_token_line(token, s->low_bits, s->lines);
+    const uint64_t line = place.at / s->per_line;
+    const uint64_t passed =
+        line >= home ? line - home : line + s->lines - home;
+    const uint64_t limit =
+        s->lines < LARGE_SET_LINES ? CROWDED_LINES : CROWDED_LINES_LARGE;
+    if (passed < limit || !is_quarter_full(s))
+        return place;
+    return (struct place){CROWDED, 0};
+}
+
+struct bl_trie_node *bl_kids_probe(uint64_t word, uint64_t token) {
+    const struct slots s = slots_of(word, true);
+    const struct place place = find_place(&s, token, true);
+    return place.kind == FOUND ? bl_kid_node(slot_load(&s, place.at)) : NULL;
+}
+
+bool bl_leaves_probe(uint64_t word, uint64_t token) {
+    if (bl_set_class(word) == 0)
+        return word != 0 && word >> 8 == token;
+    const bool wide = (word & BL_SET_WIDE) != 0;
+    if (!wide && token >> 32 != 0)
+        return false;
+    const struct slots s = slots_of(word, wide);
+    return find_place(&s, token, false).kind == FOUND;
+}
+
+// ---- growth
+
+// Small sets double; from there on, steps of 3/2 and 4/3 keep the memory of a
+// large one, old block and new together, near what its members need.
+#define DOUBLING_CLASSES 9
+
+static unsigned next_class(unsigned class) {
+    return class < 3 || class >= DOUBLING_CLASSES ? class + 1 : class + 2;
+}
+
+static uint64_t word_of(const void *block, unsigned class, bool wide) {
+    return (uint64_t)(uintptr_t)block << 8 | (uint64_t)class << 1 |
+           (wide ? BL_SET_WIDE : 0);
+}
+
+static uint64_t slot_token(const struct slots *s, uint64_t slot, bool kids) {
+    (void)s;
+    return kids ? bl_kid_node(slot)->token : slot;
+}
+
+// Copies the members of `from` to the empty and larger `to`.
+static void move_members(const struct slots *from, const struct slots *to,
+                         bool kids) {
+    const uint64_t count = from->lines * from->per_line;
+    for (uint64_t i = 0; i < count; i++) {
+        const uint64_t slot = slot_load(from, i);
+        if (slot == 0)
+            continue;
+        const struct place place =
+            find_place(to, slot_token(from, slot, kids), kids);
+        BL_ASSERT(place.kind == FREE);
+        slot_store(to, place.at, slot);
+    }
+}
+
+// A block of that class holding what the set `word` holds, or 0.
+static uint64_t make_larger(struct bl_memory *memory, enum bl_table_type type,
+                            uint64_t word, unsigned class, bool wide) {
+    void *const block = bl_memory_alloc(memory, type, class);
+    if (block == NULL)
+        return 0;
+    BL_CHECK((uintptr_t)block >> BL_SLOT_POINTER_BITS == 0);
+    memset(block, 0, bl_class_bytes(class));
+    const bool kids = type == BL_TYPE_CHILDREN;
+    const uint64_t larger = word_of(block, class, wide);
+    const struct slots to = slots_of(larger, wide);
+    if (bl_set_class(word) != 0) {
+        const struct slots from =
+            slots_of(word, kids || (word & BL_SET_WIDE) != 0);
+        move_members(&from, &to, kids);
+    } else if (word != 0) {
+        const uint64_t token =
+            kids ? ((struct bl_trie_node *)bl_set_block(word))->token
+                 : word >> 8;
+        const uint64_t slot = kids ? bl_kid_tag(token) | word >> 8 : token;
+        slot_store(&to, find_place(&to, token, kids).at, slot);
+    }
+    return larger;
+}
+
+static void dispose_block(struct bl_memory *memory, enum bl_table_type type,
+                          uint64_t word) {
+    if (bl_set_class(word) != 0)
+        bl_memory_dispose(memory, type, bl_set_class(word), bl_set_block(word));
+}
+
+// ---- kids
+
+// Makes `kids` a set with room for the token, which it lacks; false without
+// memory.
+static bool kids_make_room(struct bl_memory *memory, struct bl_trie_node *node,
+                           uint64_t token, struct slots *s, uint64_t *at) {
+    for (;;) {
+        const uint64_t lock = bl_load_relaxed(&node->kids) & BL_SET_LOCK;
+        const uint64_t word = bl_load_relaxed(&node->kids) & ~BL_SET_LOCK;
+        const unsigned class = bl_set_class(word);
+        if (class != 0) {
+            *s = slots_of(word, true);
+            const struct place place = find_room(s, token, true);
+            BL_ASSERT(place.kind != FOUND);
+            *at = place.at;
+            if (place.kind == FREE)
+                return true;
+        }
+        const uint64_t larger = make_larger(memory, BL_TYPE_CHILDREN, word,
+                                            class == 0 ? 1 : next_class(class),
+                                            true);
+        if (larger == 0)
+            return false;
+        bl_store_release(&node->kids, larger | lock);
+        dispose_block(memory, BL_TYPE_CHILDREN, word);
+    }
+}
+
+struct bl_trie_node *bl_trie_add_kid(struct bl_memory *memory,
+                                     enum bl_table_type type,
+                                     struct bl_trie_node *node,
+                                     uint64_t token) {
+    BL_REQUIRE(token != 0);
+    const uint64_t word = bl_load_relaxed(&node->kids);
+    struct slots s;
+    uint64_t at = 0;
+    const bool first = (word & ~BL_SET_LOCK) == 0;
+    if (!first && !kids_make_room(memory, node, token, &s, &at))
+        return NULL;
+    struct bl_trie_node *const kid = bl_memory_alloc(memory, type, 0);
+    if (kid == NULL)
+        return NULL;
+    BL_CHECK((uintptr_t)kid >> BL_SLOT_POINTER_BITS == 0);
+    kid->token = token;
+    kid->parent = node;
+    bl_store_relaxed(&kid->kids, 0);
+    bl_store_relaxed(&kid->leaves, 0);
+    // Release: a reader that finds the kid finds it whole.
+    if (first)
+        bl_store_release(&node->kids, (uint64_t)(uintptr_t)kid << 8 |
+                                          (word & BL_SET_LOCK));
+    else
+        slot_store(&s, at, bl_kid_tag(token) | (uint64_t)(uintptr_t)kid);
+    return kid;
+}
+
+struct bl_trie_node *bl_trie_step_slow(struct bl_memory *memory,
+                                       enum bl_table_type type,
+                                       struct bl_trie_node *node,
+                                       uint64_t token) {
+    return bl_trie_add_kid(memory, type, node, token);
+}
+
+struct bl_trie_node *bl_kids_after(const struct bl_trie_node *node,
+                                   const struct bl_trie_node *kid) {
+    const uint64_t word = bl_load_acquire(&node->kids) & ~BL_SET_LOCK;
+    if (bl_set_class(word) == 0)
+        return kid == NULL ? bl_set_block(word) : NULL;
+    const struct slots s = slots_of(word, true);
+    const uint64_t count = s.lines * s.per_line;
+    uint64_t at = 0;
+    if (kid != NULL) {
+        const struct place place = find_place(&s, kid->token, true);
+        BL_ASSERT(place.kind == FOUND);
+        at = place.at + 1;
+    }
+    for (; at < count; at++) {
+        const uint64_t slot = slot_load(&s, at);
+        if (slot != 0)
+            return bl_kid_node(slot);
+    }
+    return NULL;
+}
+
+// ---- leaves
+
+#define TOKEN_BITS_IN_PLACE 56
+
+enum bl_leaf_kind bl_leaves_make_room(struct bl_memory *memory,
+                                      struct bl_trie_node *node, uint64_t token,
+                                      struct bl_leaf_room *room) {
+    BL_REQUIRE(token != 0);
+    for (;;) {
+        const uint64_t word = bl_load_relaxed(&node->leaves);
+        const unsigned class = bl_set_class(word);
+        const bool old_wide = (word & BL_SET_WIDE) != 0;
+        const bool wide = old_wide || token >> 32 != 0;
+        *room = (struct bl_leaf_room){.node = node};
+        if (word == 0 && token >> TOKEN_BITS_IN_PLACE == 0)
+            return BL_LEAF_ROOM;
+        if (class == 0 && word != 0 && word >> 8 == token)
+            return BL_LEAF_FOUND;
+        if (class != 0 && wide == old_wide) {
+            const struct slots s = slots_of(word, wide);
+            const struct place place = find_room(&s, token, false);
+            room->slot = (char *)s.block + place.at * (wide ? 8 : 4);
+            room->wide = wide;
+            if (place.kind != CROWDED)
+                return place.kind == FOUND ? BL_LEAF_FOUND : BL_LEAF_ROOM;
+        }
+        const bool widen = wide && (!old_wide && class != 0);
+        const bool single_wide = class == 0 && (wide || word >> 40 != 0);
+        const unsigned larger_class =
+            class == 0 ? 1
+            : widen    ? next_class(next_class(class))
+                       : next_class(class);
+        const uint64_t larger =
+            make_larger(memory, BL_TYPE_LEAVES, word, larger_class,
+                        wide || single_wide);
+        if (larger == 0)
+            return BL_LEAF_NO_MEMORY;
+        bl_store_release(&node->leaves, larger);
+        dispose_block(memory, BL_TYPE_LEAVES, word);
+    }
+}
+
+void bl_leaves_put(const struct bl_leaf_room *room, uint64_t token) {
+    // Release: the answer was published before, so whoever finds the token
+    // here also finds the answer on the list.
+    if (room->slot == NULL)
+        bl_store_release(&room->node->leaves, token << 8);
+    else if (room->wide)
+        bl_store_release((_Atomic uint64_t *)room->slot, token);
+    else
+        bl_store_release((_Atomic uint32_t *)room->slot, (uint32_t)token);
+}
+
+uint64_t bl_leaves_count(uint64_t word) {
+    if (bl_set_class(word) == 0)
+        return word != 0;
+    const struct slots s = slots_of(word, (word & BL_SET_WIDE) != 0);
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < s.lines * s.per_line; i++)
+        count += slot_load(&s, i) != 0;
+    return count;
+}
+
+void bl_sets_free(struct bl_memory *memory, struct bl_trie_node *node,
+                  bool leaves) {
+    const uint64_t kids = bl_load_relaxed(&node->kids);
+    if (bl_set_class(kids) != 0)
+        bl_memory_free(memory, BL_TYPE_CHILDREN, bl_set_class(kids),
+                       bl_set_block(kids));
+    bl_store_relaxed(&node->kids, 0);
+    if (!leaves)
+        return;
+    const uint64_t word = bl_load_relaxed(&node->leaves);
+    if (bl_set_class(word) != 0)
+        bl_memory_free(memory, BL_TYPE_LEAVES, bl_set_class(word),
+                       bl_set_block(word));
+    bl_store_relaxed(&node->leaves, 0);
+}
+
+// ---- the list of answers
+
+unsigned bl_chunk_class(const struct bl_answer_chunk *chunk) {
+    return bl_log2_floor(chunk->capacity + 1) - 1;
+}
+
+struct bl_answer_chunk *bl_chunk_new(struct bl_memory *memory,
+                                     const struct bl_answer_chunk *before) {
+    unsigned class = before == NULL ? 0 : bl_chunk_class(before) + 1;
+    if (class > BL_CHUNK_CLASS_MAX)
+        class = BL_CHUNK_CLASS_MAX;
+    if (memory->one_by_one)
+        class = 0;
+    struct bl_answer_chunk *const chunk =
+        bl_memory_alloc(memory, BL_TYPE_CHUNK, class);
+    if (chunk == NULL)
+        return NULL;
+    chunk->capacity = ((uint32_t)2 << class) - 1;
+    bl_store_relaxed(&chunk->next, NULL);
+    bl_store_relaxed(&chunk->used, 0);
+    return chunk;
+}
+
+// The chunk with room at the end of a private list, or NULL.
+static struct bl_answer_chunk *ensure_chunk(struct bl_memory *memory,
+                                            struct bl_answers *answers) {
+    struct bl_answer_chunk *const last = bl_load_relaxed(&answers->last);
+    if (last != NULL && bl_load_relaxed(&last->used) < last->capacity)
+        return last;
+    struct bl_answer_chunk *const chunk = bl_chunk_new(memory, last);
+    if (chunk == NULL)
+        return NULL;
+    if (last == NULL)
+        bl_store_relaxed(&answers->first, chunk);
+    else
+        bl_store_relaxed(&last->next, chunk);
+    bl_store_relaxed(&answers->last, chunk);
+    return chunk;
+}
+
+enum bl_answer_result bl_trie_leaf_slow(struct bl_memory *memory,
+                                        struct bl_answers *answers,
+                                        struct bl_trie_node *node,
+                                        uint64_t token) {
+    struct bl_leaf_room room;
+    const enum bl_leaf_kind kind =
+        bl_leaves_make_room(memory, node, token, &room);
+    if (kind == BL_LEAF_FOUND)
+        return BL_ANSWER_REPEATED;
+    if (kind == BL_LEAF_NO_MEMORY)
+        return BL_ANSWER_NO_MEMORY;
+    struct bl_answer_chunk *const chunk = ensure_chunk(memory, answers);
+    if (chunk == NULL)
+        return BL_ANSWER_NO_MEMORY;
+    const uint32_t used = bl_load_relaxed(&chunk->used);
+    chunk->answers[used].token = token;
+    bl_store_relaxed(&chunk->answers[used].parent, node);
+    bl_store_relaxed(&chunk->used, used + 1);
+    bl_leaves_put(&room, token);
+    return BL_ANSWER_NEW;
+}
+
+enum bl_answer_result bl_trie_leaf_empty(struct bl_memory *memory,
+                                         struct bl_answers *answers) {
+    if (bl_load_relaxed(&answers->first) != NULL)
+        return BL_ANSWER_REPEATED;
+    struct bl_answer_chunk *const chunk = ensure_chunk(memory, answers);
+    if (chunk == NULL)
+        return BL_ANSWER_NO_MEMORY;
+    chunk->answers[0].token = 0;
+    bl_store_relaxed(&chunk->answers[0].parent, &answers->root);
+    bl_store_relaxed(&chunk->used, 1);
+    return BL_ANSWER_NEW;
+}
+
+// Waits for an answer whose place is taken and which is not written yet: two
+// stores of another thread away.
+static void await_answer(const struct bl_answer *answer) {
+    for (unsigned spins = 0; bl_load_acquire(&answer->parent) == NULL; spins++)
+        if (spins % 128 == 127)
+            bl_os_yield();
+        else
+            bl_cpu_relax();
+}
+
+const struct bl_answer *bl_answers_next_slow(const struct bl_answers *answers,
+                                             struct bl_answer_cursor *cursor) {
+    if (cursor->chunk == NULL) {
+        // Acquire: pairs with the release of the list's first chunk.
+        cursor->chunk = bl_load_acquire(&answers->first);
+        cursor->index = 0;
+    }
+    while (cursor->chunk != NULL) {
+        struct bl_answer_chunk *const chunk = cursor->chunk;
+        if (cursor->index < chunk->capacity) {
+            if (cursor->index >= bl_load_acquire(&chunk->used))
+                return NULL;
+            const struct bl_answer *const answer =
+                &chunk->answers[cursor->index++];
+            await_answer(answer);
+            return answer;
+        }
+        struct bl_answer_chunk *const next = bl_load_acquire(&chunk->next);
+        if (next == NULL)
+            return NULL;
+        cursor->chunk = next;
+        cursor->index = 0;
+    }
+    return NULL;
+}
