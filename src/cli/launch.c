@@ -286,7 +286,8 @@ static void append(const char *file, const char *line) {
     fclose(out);
 }
 
-// A single process knows its own peak and end better than a sampler does.
+// A process knows its own peak and end better than a sampler does; the first
+// process outlives its children, so its end is the end.
 static void prefer_own_lines(struct bl_result *r) {
     for (size_t i = 0; i < r->process_count; i++) {
         const struct bl_process *p = &r->processes[i];
@@ -300,7 +301,7 @@ static void prefer_own_lines(struct bl_result *r) {
         }
         if (bytes > r->peak_rss)
             r->peak_rss = bytes;
-        if (r->process_count == 1) {
+        if (p->pid == r->pid) {
             r->end.backing = p->end;
             r->end.processes = 1;
         }
