@@ -70,6 +70,13 @@ void bl_text_json(struct bl_text *t, const char *s) {
     bl_text_char(t, '"');
 }
 
+size_t bl_str_len(const char *s, size_t limit) {
+    size_t n = 0;
+    while (n < limit && s[n])
+        n++;
+    return n;
+}
+
 bool bl_str_eq(const char *a, const char *b) {
     while (*a && *a == *b) {
         a++;

@@ -29,6 +29,8 @@ void bl_text_hex(struct bl_text *t, uint64_t x); // with 0x in front
 // A JSON string with its quotes; bytes outside ASCII pass through.
 void bl_text_json(struct bl_text *t, const char *s);
 
+// Length of `s`, at most `limit`.
+size_t bl_str_len(const char *s, size_t limit);
 bool bl_str_eq(const char *a, const char *b);
 bool bl_str_starts(const char *s, const char *prefix);
 

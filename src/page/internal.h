@@ -41,8 +41,10 @@ void bl_page_link_slices(struct bl_page *page, unsigned slices);
 // --- pages.c: the life of a page -------------------------------------------------
 
 struct bl_page *bl_page_new(struct bl_pool *pool, uintptr_t owner);
-// No block of it is in use and it is on no chain.
+// No block of it is in use and it is on no chain; its owner may keep the slice.
 void bl_page_retire(struct bl_page *page);
+// The same with blocks in use that nobody will ask for again.
+void bl_page_drop(struct bl_page *page);
 // Moves the remote list to the free list; the number of blocks.
 unsigned bl_page_collect(struct bl_page *page);
 void bl_page_check(const struct bl_page *page);

@@ -139,9 +139,7 @@ void bl_page_report(struct bl_page *page) {
 static void take_up(struct bl_page *page, struct bl_local *from,
                     struct bl_local *self) {
     if (bl_page_state(page) == BL_PAGE_DELETED) {
-        page->used = 0;
-        bl_store_relaxed(&page->remote, 0);
-        bl_page_retire(page);
+        bl_page_drop(page);
         return;
     }
     const uint32_t index = page->pool->index;

@@ -129,25 +129,34 @@ struct bl_page *bl_page_new(struct bl_pool *pool, uintptr_t owner) {
     return page;
 }
 
+static void forget(struct bl_page *page) {
+    bl_store_relaxed(&page->owner, 0);
+    bl_store_relaxed(&page->state, BL_PAGE_NONE);
+    bl_store_relaxed(&page->remote, 0);
+    page->carved = 0;
+    page->used = 0;
+    page->pool = NULL;
+    for (unsigned i = 1; i < page->slices; i++)
+        page[i].back = 0;
+}
+
+void bl_page_drop(struct bl_page *page) {
+    forget(page);
+    bl_lock_acquire(&bl_lock_pages);
+    bl_slices_give(bl_page_slice(page), page->slices);
+    bl_lock_release(&bl_lock_pages);
+}
+
 void bl_page_retire(struct bl_page *page) {
     BL_ASSERT(page->used == 0 && bl_load_relaxed(&page->remote) == 0);
     struct bl_local *self = bl_self;
-    const unsigned slices = page->slices;
-    const bool is_private = page->pool->is_private;
-    bl_store_relaxed(&page->owner, 0);
-    bl_store_relaxed(&page->state, BL_PAGE_NONE);
-    page->carved = 0;
-    page->pool = NULL;
-    for (unsigned i = 1; i < slices; i++)
-        page[i].back = 0;
-    if (!is_private && slices == 1 && self != &bl_no_local &&
-        self->void_count < BL_VOIDS_MAX / 2) {
-        self->voids[self->void_count++] = bl_page_slice(page);
+    if (page->slices > 1 || page->pool->is_private || self == &bl_no_local ||
+        self->void_count >= BL_VOIDS_MAX / 2) {
+        bl_page_drop(page);
         return;
     }
-    bl_lock_acquire(&bl_lock_pages);
-    bl_slices_give(bl_page_slice(page), slices);
-    bl_lock_release(&bl_lock_pages);
+    forget(page);
+    self->voids[self->void_count++] = bl_page_slice(page);
 }
 
 static struct bl_page *adopt_global(struct bl_pool *pool, uintptr_t owner) {

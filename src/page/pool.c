@@ -268,9 +268,7 @@ static void drop_page(struct bl_page *page) {
         bl_store_relaxed(&page->state, BL_PAGE_DELETED);
         return;
     }
-    page->used = 0;
-    bl_store_relaxed(&page->remote, 0);
-    bl_page_retire(page);
+    bl_page_drop(page);
 }
 
 static void drop_entry(struct bl_entry *entry) {

@@ -97,7 +97,7 @@ static uint32_t take_in(uint32_t unit, uint64_t starts, unsigned count,
     u->free &= ~mask;
     u->dirty |= mask;
     rebin(unit);
-    return unit * BL_UNIT_SLICES + first;
+    return unit * (uint32_t)BL_UNIT_SLICES + first;
 }
 
 static uint32_t take_fresh_unit(uint64_t allowed, unsigned count,

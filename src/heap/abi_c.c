@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+//
+// The malloc family under its own names: C23, POSIX, glibc. Where the
+// standards leave a choice, glibc 2.36 decides. The names with two underscores
+// are glibc's internal ones, which some programs call; a block must never come
+// from another heap than the one that will free it.
+//
+#include "heap/fast.h"
+#include "heap/internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define ABI BL_EXPORT __attribute__((nothrow))
+
+ABI void *malloc(size_t bytes) { return bl_malloc_fast(bytes); }
+ABI void free(void *p) { bl_free_fast(p); }
+ABI void *calloc(size_t count, size_t each) { return bl_calloc(count, each); }
+ABI void *realloc(void *p, size_t bytes) { return bl_realloc(p, bytes); }
+
+void *reallocarray(void *p, size_t count, size_t each);
+ABI void *reallocarray(void *p, size_t count, size_t each) {
+    size_t bytes = 0;
+    if (bl_mul_overflows(count, each, &bytes))
+        return bl_out_of_memory();
+    return bl_realloc(p, bytes);
+}
+
+void free_sized(void *p, size_t bytes);
+ABI void free_sized(void *p, size_t bytes) {
+    (void)bytes;
+    bl_free_fast(p);
+}
+
+void free_aligned_sized(void *p, size_t align, size_t bytes);
+ABI void free_aligned_sized(void *p, size_t align, size_t bytes) {
+    (void)align;
+    (void)bytes;
+    bl_free_fast(p);
+}
+
+// glibc rounds an alignment up to a power of two.
+ABI void *memalign(size_t align, size_t bytes) {
+    if (align > SIZE_MAX / 2 + 1) {
+        errno = EINVAL;
+        return NULL;
+    }
+    if (!bl_is_pow2(align))
+        align = align == 0 ? 16 : (size_t)1 << bl_log2_ceil(align);
+    return bl_memalign(align, bytes);
+}
+
+ABI void *aligned_alloc(size_t align, size_t bytes) {
+    return memalign(align, bytes);
+}
+
+ABI int posix_memalign(void **out, size_t align, size_t bytes) {
+    if (!bl_is_pow2(align) || align % sizeof(void *) != 0)
+        return EINVAL;
+    const int before = errno;
+    void *p = bl_memalign(align, bytes);
+    errno = before;
+    if (p == NULL)
+        return ENOMEM;
+    *out = p;
+    return 0;
+}
+
+ABI void *valloc(size_t bytes) { return bl_memalign(BL_BASE_SIZE, bytes); }
+
+ABI void *pvalloc(size_t bytes) {
+    if (bytes > SIZE_MAX - BL_BASE_SIZE)
+        return bl_out_of_memory();
+    return bl_memalign(BL_BASE_SIZE, bl_align_up(bytes, BL_BASE_SIZE));
+}
+
+ABI size_t malloc_usable_size(void *p) { return bl_usable_size(p); }
+
+ABI int malloc_trim(size_t pad) {
+    (void)pad;
+    return bl_heap_trim() > 0;
+}
+
+// No parameter of glibc's malloc has a meaning here; to refuse one would make
+// programs fail that set it.
+ABI int mallopt(int parameter, int value) {
+    (void)parameter;
+    (void)value;
+    return 1;
+}
+
+ABI struct mallinfo2 mallinfo2(void) {
+    struct mallinfo2 info;
+    bl_heap_info(&info);
+    return info;
+}
+
+static int clamp_int(size_t x) { return x > INT32_MAX ? INT32_MAX : (int)x; }
+
+ABI struct mallinfo mallinfo(void) {
+    struct mallinfo2 wide;
+    bl_heap_info(&wide);
+    return (struct mallinfo){.arena = clamp_int(wide.arena),
+                             .ordblks = clamp_int(wide.ordblks),
+                             .hblks = clamp_int(wide.hblks),
+                             .uordblks = clamp_int(wide.uordblks),
+                             .fordblks = clamp_int(wide.fordblks),
+                             .keepcost = clamp_int(wide.keepcost)};
+}
+
+static void say_bytes(const char *what, size_t bytes) {
+    char buffer[96];
+    struct bl_text t;
+    bl_message_begin(&t, buffer, sizeof buffer);
+    bl_text_str(&t, what);
+    bl_text_u64(&t, bytes);
+    bl_message_end(&t);
+}
+
+ABI void malloc_stats(void) {
+    struct mallinfo2 info;
+    bl_heap_info(&info);
+    say_bytes("bytes mapped: ", info.arena);
+    say_bytes("bytes in use: ", info.uordblks);
+    say_bytes("bytes warm:   ", info.keepcost);
+    say_bytes("pages:        ", info.ordblks);
+    say_bytes("blocks:       ", info.hblks);
+}
+
+#define SAME_AS(name) BL_EXPORT __attribute__((alias(#name), nothrow, copy(name)))
+
+void *__libc_malloc(size_t bytes) SAME_AS(malloc);
+void __libc_free(void *p) SAME_AS(free);
+void *__libc_calloc(size_t count, size_t each) SAME_AS(calloc);
+void *__libc_realloc(void *p, size_t bytes) SAME_AS(realloc);
+void *__libc_memalign(size_t align, size_t bytes) SAME_AS(memalign);
+void *__libc_valloc(size_t bytes) SAME_AS(valloc);
+void *__libc_pvalloc(size_t bytes) SAME_AS(pvalloc);
+int __posix_memalign(void **out, size_t align, size_t bytes)
+    SAME_AS(posix_memalign);

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+//
+// The fast paths of malloc and free, inlined into the ABI functions.
+//
+// malloc asks nothing but whether the class's current page has a free block:
+// before the first call, in a new thread, and where the heap is switched off,
+// that page is `bl_no_page`, which has none. free asks whether the address
+// lies in the small part (NULL and foreign pointers do not), whether the
+// page's owner is this thread (a full page's owner is tagged, so it is not),
+// and whether a block in use starts there.
+//
+#ifndef BL_HEAP_FAST_H
+#define BL_HEAP_FAST_H
+
+#include "heap/heap.h"
+
+BL_COLD void *bl_malloc_slow(size_t bytes);
+BL_COLD void bl_free_elsewhere(void *p);
+
+BL_INLINE void *bl_malloc_fast(size_t bytes) {
+    if (BL_LIKELY(bytes <= BL_CLASS_MAX)) {
+        struct bl_page *page = bl_self->entries[bl_class_of(bytes)].first;
+        if (BL_LIKELY(page->free != NULL))
+            return bl_page_pop(page);
+    }
+    return bl_malloc_slow(bytes);
+}
+
+BL_INLINE void bl_free_fast(void *p) {
+    const uintptr_t offset = bl_small_offset(p);
+    if (BL_UNLIKELY(!bl_offset_is_small(offset))) {
+        bl_free_elsewhere(p);
+        return;
+    }
+    struct bl_page *page = bl_page_at(offset);
+    if (BL_UNLIKELY(bl_load_relaxed(&page->owner) != (uintptr_t)bl_self)) {
+        bl_page_free_slow(page, p);
+        return;
+    }
+    bl_private_free(page, p);
+}
+
+#endif

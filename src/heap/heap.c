@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT
+//
+// Where the fast paths (fast.h) lead when they are not enough.
+//
+#include "heap/heap.h"
+
+#include "heap/fast.h"
+#include "heap/internal.h"
+
+#include <errno.h>
+
+struct bl_pool bl_class_pools[BL_CLASSES];
+__attribute__((weak)) void (*bl_heap_start_hook)(void);
+
+static _Atomic(bool) ready;
+static _Atomic(const struct bl_libc_heap *) off_to; // NULL: switched on
+
+static const struct bl_libc_heap *libc_heap(void) {
+    return bl_load_acquire(&off_to);
+}
+
+void bl_heap_switch_off(const struct bl_libc_heap *libc) {
+    bl_store_release(&off_to, libc);
+    bl_local_detach(); // its fast path would go on serving
+}
+
+// The hook may switch the heap off, and may allocate: then the heap serves
+// already.
+static void start(void) {
+    static _Atomic(bool) begun;
+    bl_lock_acquire(&bl_lock_start);
+    const bool mine = !bl_load_relaxed(&begun);
+    if (mine) {
+        bl_store_relaxed(&begun, true);
+        bl_pools_reserve(BL_CLASSES);
+        for (uint32_t c = 0; c < BL_CLASSES; c++)
+            bl_pool_init(&bl_class_pools[c], "malloc", bl_class_bytes(c), c);
+        bl_store_release(&ready, true);
+    }
+    bl_lock_release(&bl_lock_start);
+    if (mine && bl_heap_start_hook)
+        bl_heap_start_hook();
+}
+
+bool bl_heap_ready(void) {
+    if (BL_UNLIKELY(!bl_load_acquire(&ready)))
+        start();
+    return libc_heap() == NULL;
+}
+
+void *bl_out_of_memory(void) {
+    errno = ENOMEM;
+    return NULL;
+}
+
+// ---------------------------------------------------------------------------
+// malloc
+
+static void *large_alloc(size_t bytes, size_t align, bool *zeroed) {
+    if (bytes > PTRDIFF_MAX)
+        return NULL;
+    if (bytes <= BL_SPAN_MAX && align <= BL_SPAN_MAX)
+        return bl_span_alloc(bytes, align, zeroed);
+    if (bl_local_attach() == NULL)
+        return NULL;
+    struct bl_run *run = bl_run_acquire(bytes, align);
+    *zeroed = run != NULL && run->dirty == 0;
+    return run ? bl_run_start(run) : NULL;
+}
+
+void *bl_malloc_slow(size_t bytes) {
+    if (!bl_heap_ready())
+        return libc_heap()->malloc(bytes);
+    void *p = NULL;
+    if (bytes <= BL_CLASS_MAX) {
+        const uint32_t c = bl_class_of(bytes);
+        p = bl_local_alloc(bl_self, &bl_class_pools[c], c);
+    } else {
+        bool zeroed = false;
+        p = large_alloc(bytes, 1, &zeroed);
+    }
+    return p ? p : bl_out_of_memory();
+}
+
+void *bl_malloc(size_t bytes) { return bl_malloc_fast(bytes); }
+
+// What `calloc` must still clear of a large block.
+static void clear_large(void *p, size_t bytes, bool zeroed) {
+    const struct bl_run *run = bl_run_at(p);
+    if (run != NULL && run->dirty < bytes)
+        bytes = run->dirty;
+    if (!zeroed)
+        __builtin_memset(p, 0, bytes);
+}
+
+void *bl_calloc(size_t count, size_t each) {
+    size_t bytes = 0;
+    if (BL_UNLIKELY(bl_mul_overflows(count, each, &bytes)))
+        return bl_out_of_memory();
+    if (BL_LIKELY(bytes <= BL_CLASS_MAX)) {
+        void *p = bl_malloc(bytes);
+        return p ? __builtin_memset(p, 0, bytes) : NULL;
+    }
+    if (!bl_heap_ready())
+        return libc_heap()->calloc(count, each);
+    bool zeroed = false;
+    void *p = large_alloc(bytes, 1, &zeroed);
+    if (p == NULL)
+        return bl_out_of_memory();
+    clear_large(p, bytes, zeroed);
+    return p;
+}
+
+// ---------------------------------------------------------------------------
+// free
+
+void bl_free_elsewhere(void *p) {
+    if (p == NULL)
+        return;
+    struct bl_run *run = bl_run_at(p);
+    if (run != NULL) {
+        bl_run_release(run);
+        return;
+    }
+    if (bl_load_acquire(&ready) && libc_heap() != NULL) {
+        libc_heap()->free(p);
+        return;
+    }
+    bl_misuse("free", NULL, p);
+}
+
+void bl_free(void *p) { bl_free_fast(p); }
+
+// ---------------------------------------------------------------------------
+// memalign
+
+// A class whose blocks, all multiples of their size from the page's start,
+// are aligned; 64 KiB is one.
+static uint32_t aligned_class(size_t align, size_t bytes) {
+    uint32_t c = bl_class_of(bytes < align ? align : bytes);
+    while (bl_class_bytes(c) % align != 0)
+        c++;
+    return c;
+}
+
+void *bl_memalign(size_t align, size_t bytes) {
+    if (BL_UNLIKELY(!bl_is_pow2(align))) {
+        errno = EINVAL;
+        return NULL;
+    }
+    if (align <= 16)
+        return bl_malloc(bytes);
+    if (!bl_heap_ready())
+        return libc_heap()->memalign(align, bytes);
+    void *p = NULL;
+    bool zeroed = false;
+    if (align <= BL_SLICE_BYTES && bytes <= BL_CLASS_MAX) {
+        const uint32_t c = aligned_class(align, bytes);
+        p = bl_local_alloc(bl_self, &bl_class_pools[c], c);
+    } else {
+        p = large_alloc(bytes ? bytes : 1, align, &zeroed);
+    }
+    return p ? p : bl_out_of_memory();
+}
+
+// ---------------------------------------------------------------------------
+
+size_t bl_usable_size(const void *p) {
+    if (p == NULL)
+        return 0;
+    const uintptr_t offset = bl_small_offset(p);
+    if (bl_offset_is_small(offset)) {
+        const struct bl_page *page = bl_page_at(offset);
+        const bool span = bl_page_state(page) == BL_PAGE_SPAN;
+        if (span ? (const char *)p != bl_page_start(page)
+                 : page->pool == NULL || !bl_block_is_in_use(page, p))
+            bl_misuse("malloc_usable_size", page, p);
+        return page->block_bytes;
+    }
+    const struct bl_run *run = bl_run_at(p);
+    if (run != NULL)
+        return run->mapped;
+    if (libc_heap() != NULL)
+        return libc_heap()->usable_size((void *)(uintptr_t)p);
+    bl_misuse("malloc_usable_size", NULL, p);
+}
+
+const struct bl_libc_heap *bl_libc(void) { return libc_heap(); }
+
+size_t bl_heap_trim(void) { return bl_reservoir_purge(true); }
+
+void bl_heap_info(struct mallinfo2 *out) {
+    *out = (struct mallinfo2){0};
+    struct bl_page_totals totals;
+    bl_page_totals(&totals);
+    const size_t units = bl_load_relaxed(&bl_stats.units_now);
+    const size_t warm = bl_load_relaxed(&bl_stats.units_warm_now);
+    out->arena = units << BL_HUGE_SHIFT;
+    out->ordblks = totals.pages;
+    out->hblks = totals.blocks;
+    out->uordblks = totals.block_bytes;
+    out->fordblks = out->arena > out->uordblks ? out->arena - out->uordblks : 0;
+    out->keepcost = warm << BL_HUGE_SHIFT;
+}
+
+void bl_heap_check(void) {
+    bl_reservoir_check();
+    bl_local_check(bl_self);
+}

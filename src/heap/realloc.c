@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+//
+// realloc: reasoners grow clause arenas and watch lists for as long as they
+// run, so growth is the case to be good at. In place where the block, the
+// slices behind a span, or the addresses behind a run allow it; a run that
+// must move takes its page table entries along and leaves its bytes where they
+// are; only what is small is copied.
+//
+#include "heap/internal.h"
+
+#define WORTH_MOVING 64 // bytes: below, the smaller block saves nothing
+
+// A block that would be less than half used moves to a smaller one.
+static bool fits_well(size_t usable, size_t bytes) {
+    return bytes <= usable && (bytes >= usable / 2 || usable <= WORTH_MOVING);
+}
+
+static void *move_by_copy(void *p, size_t usable, size_t bytes) {
+    void *q = bl_malloc(bytes);
+    if (q == NULL)
+        return NULL;
+    __builtin_memcpy(q, p, usable < bytes ? usable : bytes);
+    bl_free(p);
+    return q;
+}
+
+static void *resize_run(struct bl_run *run, size_t bytes) {
+    void *p = bl_run_start(run);
+    if (bytes <= BL_SPAN_MAX)
+        return move_by_copy(p, run->mapped, bytes);
+    if (bl_run_resize(run, bytes))
+        return p;
+    struct bl_run *moved = bl_run_move(run, bytes);
+    if (moved != NULL)
+        return bl_run_start(moved);
+    BL_COUNT(runs_copied);
+    return move_by_copy(p, run->mapped, bytes);
+}
+
+static void *resize_small(struct bl_page *page, void *p, size_t bytes) {
+    const bool span = bl_page_state(page) == BL_PAGE_SPAN;
+    if (span ? (char *)p != bl_page_start(page)
+             : page->pool == NULL || !bl_block_is_in_use(page, p))
+        bl_misuse("realloc", page, p);
+    const size_t usable = page->block_bytes;
+    if (fits_well(usable, bytes))
+        return p;
+    if (span && bytes > BL_CLASS_MAX && bl_span_resize(page, bytes))
+        return p;
+    return move_by_copy(p, usable, bytes);
+}
+
+void *bl_realloc(void *p, size_t bytes) {
+    if (p == NULL)
+        return bl_malloc(bytes);
+    if (bytes == 0) {
+        bl_free(p);
+        return NULL;
+    }
+    if (BL_UNLIKELY(bytes > PTRDIFF_MAX))
+        return bl_out_of_memory();
+    const uintptr_t offset = bl_small_offset(p);
+    if (BL_LIKELY(bl_offset_is_small(offset)))
+        return resize_small(bl_page_at(offset), p, bytes);
+    struct bl_run *run = bl_run_at(p);
+    if (run != NULL)
+        return resize_run(run, bytes);
+    if (!bl_heap_ready())
+        return bl_libc()->realloc(p, bytes);
+    bl_misuse("realloc", NULL, p);
+}

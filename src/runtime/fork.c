@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+//
+// Fork at any moment. Every lock is taken before and freed after, so that no
+// other thread is inside the reservoir or the page layer when the child's
+// copy is made; the fast paths touch only what the thread owns. In the child
+// the locals of threads that are gone stay as they were: what was free on
+// their pages is lost to the child, nothing else is.
+//
+#include "runtime/fork.h"
+
+#include "os/os.h"
+#include "reservoir/reservoir.h"
+
+#include <pthread.h>
+
+// glibc 2.32: true until the first thread is made.
+extern char __libc_single_threaded __attribute__((weak));
+
+static bool single_threaded(void) {
+    if (&__libc_single_threaded != NULL)
+        return __libc_single_threaded;
+    return bl_load_relaxed(&bl_stats.locals_now) <= 1;
+}
+
+static void before(void) {
+    bl_locks_before_fork();
+    if (bl_reservoir_has_hugetlb() && single_threaded())
+        bl_reservoir_leave_hugetlb();
+}
+
+static void after_in_parent(void) { bl_locks_after_fork(); }
+
+static void after_in_child(void) {
+    // Transparent locks are the forking thread's, whose id has changed.
+    bl_locks_after_fork();
+    if (bl_reservoir_has_hugetlb())
+        bl_reservoir_leave_hugetlb();
+}
+
+void bl_fork_start(void) {
+    pthread_atfork(before, after_in_parent, after_in_child);
+}

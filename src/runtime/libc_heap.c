@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+//
+// The heap of the libc we stand before, for BIGLEAF=off. In a static program
+// there is none: our own heap then serves from base pages.
+//
+#include "runtime/libc_heap.h"
+
+#include <dlfcn.h>
+
+static struct bl_libc_heap next;
+
+static bool found_all(void) {
+    return next.malloc && next.calloc && next.realloc && next.memalign &&
+           next.free && next.usable_size;
+}
+
+const struct bl_libc_heap *bl_find_libc_heap(void) {
+#ifdef BL_STATIC_RUNTIME
+    return NULL;
+#else
+    *(void **)&next.malloc = dlsym(RTLD_NEXT, "malloc");
+    *(void **)&next.calloc = dlsym(RTLD_NEXT, "calloc");
+    *(void **)&next.realloc = dlsym(RTLD_NEXT, "realloc");
+    *(void **)&next.memalign = dlsym(RTLD_NEXT, "memalign");
+    *(void **)&next.free = dlsym(RTLD_NEXT, "free");
+    *(void **)&next.usable_size = dlsym(RTLD_NEXT, "malloc_usable_size");
+    return found_all() ? &next : NULL;
+#endif
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/runtime.h"
+
+#include "heap/heap.h"
+#include "runtime/fork.h"
+#include "runtime/libc_heap.h"
+#include "runtime/options.h"
+#include "runtime/report.h"
+
+#include <unistd.h>
+
+const char bl_runtime_version[] = "bigleaf-runtime " BL_VERSION;
+
+static bool options_known;
+static bool is_off;
+static int reporting_pid; // the process whose end is reported; 0: no report
+
+static enum bl_backing backing(void) {
+    return is_off ? BL_BACKING_BASE : (enum bl_backing)bl_options.pages;
+}
+
+static void switch_off(void) {
+    const struct bl_libc_heap *libc = bl_find_libc_heap();
+    if (libc != NULL)
+        bl_heap_switch_off(libc);
+}
+
+static void say_decision(void) {
+    if (bl_options.verbose == 0)
+        return;
+    static const char *const names[] = {"auto", "thp", "hugetlb", "base"};
+    char buffer[160];
+    struct bl_text t;
+    bl_message_begin(&t, buffer, sizeof buffer);
+    bl_text_str(&t, BL_VERSION " ");
+    bl_text_str(&t, is_off ? "off" : "on, pages=");
+    if (!is_off)
+        bl_text_str(&t, names[bl_options.pages]);
+    bl_message_end(&t);
+}
+
+static void apply_options(char *const *environment) {
+    if (options_known || environment == NULL)
+        return;
+    options_known = true;
+    bl_options_read(environment);
+    is_off = !bl_options.on;
+    bl_reservoir_configure(backing(), bl_options.purge_delay_ms);
+    if (bl_options.report != NULL) {
+        reporting_pid = bl_os_pid();
+        bl_reservoir_peak_hook = bl_report_peak;
+    }
+    if (is_off)
+        switch_off();
+    say_decision();
+}
+
+static void at_first_allocation(void) { apply_options(environ); }
+
+void (*bl_heap_start_hook)(void) = at_first_allocation;
+
+__attribute__((constructor(101))) static void
+at_constructor(int argc, char **argv, char **environment) {
+    (void)argc;
+    (void)argv;
+    if (!is_off)
+        bl_free(bl_malloc(1)); // the heap starts and reads the options
+    apply_options(environment);
+    bl_fork_start();
+}
+
+// A child of vfork runs in its parent's memory: its end is not the end.
+static void report(void) {
+    if (reporting_pid != 0 && bl_os_pid() == reporting_pid)
+        bl_report_exit(bl_options.report);
+    reporting_pid = 0;
+}
+
+__attribute__((destructor(101))) static void at_destructor(void) { report(); }
