@@ -23,7 +23,8 @@ struct bl_process {
 };
 
 struct bl_result {
-    char **argv;     // borrowed
+    char **argv; // borrowed
+    int pid;
     int exit_status; // 128 + n after signal n
     int signal;      // 0: none
     int interrupt;   // a signal that asked this command to end; 0: none
