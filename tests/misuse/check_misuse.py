@@ -28,22 +28,24 @@ def expectation(source: Path) -> dict[str, str]:
     return found
 
 
-# A group is an open parenthesis that is not the argument list of a call.
-GROUP = re.compile(r"\(0x\*\)|[()|?]|0x\*|[^()|?]")
+# `(a|b)` and `(a)?` are the only groups; every other bracket is text.
+ALTERNATIVES = re.compile(r"\((?P<all>[^()]*(?:\([^()]*\)[^()]*)*)\)(?P<maybe>\?)?")
 
 
 def pattern_of(says: str) -> re.Pattern[str]:
+    """The expected text as a regular expression."""
     parts = []
-    for token in GROUP.findall(says):
-        if token == "(0x*)":
-            parts.append(r"\(0x[0-9a-f]+\)")
-        elif token == "0x*":
-            parts.append(r"0x[0-9a-f]+")
-        elif token in "()|?":
-            parts.append(token)
-        else:
-            parts.append(re.escape(token))
-    return re.compile("".join(parts))
+    at = 0
+    for group in ALTERNATIVES.finditer(says):
+        inner = group["all"]
+        if "|" not in inner and not group["maybe"]:
+            continue  # the argument list of a call
+        parts.append(re.escape(says[at:group.start()]))
+        choices = "|".join(re.escape(text) for text in inner.split("|"))
+        parts.append(f"(?:{choices}){group['maybe'] or ''}")
+        at = group.end()
+    parts.append(re.escape(says[at:]))
+    return re.compile("".join(parts).replace(r"0x\*", "0x[0-9a-f]+"))
 
 
 def signal_name(returncode: int) -> str:

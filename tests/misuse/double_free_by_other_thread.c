@@ -2,7 +2,7 @@
 //
 // crime: a second thread frees what is free already
 // signal: SIGABRT
-// says: bigleaf: free(0x*): (double free|no block of this heap)
+// says: bigleaf: free(0x*): (double free|not in use (double free?)|no block of this heap)
 //
 #include <pthread.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
 //
 // crime: free twice what an ended thread allocated
 // signal: SIGABRT
-// says: bigleaf: free(0x*): (double free|no block of this heap)
+// says: bigleaf: free(0x*): (double free|not in use (double free?)|no block of this heap)
 //
 #include <pthread.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
 //
 // crime: give a pool's block to free
 // signal: SIGABRT
-// says: bigleaf: free(0x*): (no block of this heap|block of a pool)
+// says: bigleaf: free(0x*): a block of another pool
 //
 #include <bigleaf/pool.h>
 

@@ -2,7 +2,7 @@
 //
 // crime: free malloc's block into a pool
 // signal: SIGABRT
-// says: bigleaf: bl_pool_free(0x*): no block of this pool
+// says: bigleaf: bl_pool_free(0x*): a block of another pool
 //
 #include <bigleaf/pool.h>
 

@@ -2,7 +2,7 @@
 //
 // crime: free a variable on the stack into a pool
 // signal: SIGABRT
-// says: bigleaf: bl_pool_free(0x*): no block of this (pool|heap)
+// says: bigleaf: bl_pool_free(0x*): no block of this heap
 //
 #include <bigleaf/pool.h>
 

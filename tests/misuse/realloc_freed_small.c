@@ -2,7 +2,7 @@
 //
 // crime: realloc a freed block
 // signal: SIGABRT
-// says: bigleaf: realloc(0x*): block is free
+// says: bigleaf: realloc(0x*): double free
 //
 #include <stdlib.h>
 

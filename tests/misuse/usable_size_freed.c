@@ -2,7 +2,7 @@
 //
 // crime: ask for the usable size of a freed block: 0, or the end
 // signal: SIGABRT
-// says: (bigleaf: malloc_usable_size(0x*): block is free)?
+// says: (bigleaf: malloc_usable_size(0x*): double free)?
 //
 #include <malloc.h>
 #include <signal.h>
