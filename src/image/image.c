@@ -27,6 +27,7 @@ struct object {
     struct bl_file_facts facts;
     struct bl_elf elf;
     const char *wrong; // why `elf` is not to be used
+    bool placed;       // a shadow already: the launcher mapped it
     struct bl_image_record *record;
 };
 
@@ -83,6 +84,15 @@ static int open_mapped(const struct bl_maps_entry *e,
     return -1;
 }
 
+// Only the program itself is ever placed before it starts.
+static void take_placed(struct object *o) {
+    o->placed = o->fd >= 0 && bl_shadow_is_one(o->record->path, &o->facts);
+    if (!o->placed)
+        return;
+    o->record->mechanism = BL_IMAGE_SHADOW;
+    bl_file_program_path(o->record->path, sizeof o->record->path);
+}
+
 static struct object *find_object(struct object *objects, uint32_t *count,
                                   const struct bl_maps_entry *e) {
     for (uint32_t i = 0; i < *count; i++) {
@@ -103,6 +113,7 @@ static struct object *find_object(struct object *objects, uint32_t *count,
     o->fd = open_mapped(e, &o->facts);
     o->wrong = o->fd < 0 ? "the file was replaced since it was loaded"
                          : bl_elf_read(o->fd, o->facts.size, &o->elf);
+    take_placed(o);
     return o;
 }
 
@@ -196,6 +207,18 @@ static void note_reason(struct bl_image_record *record, const char *reason) {
         record->reason = reason;
 }
 
+// A copy of relocated constants is no text: `data` asks for it, not this.
+static bool is_data(const struct bl_elf *elf, const struct bl_maps_entry *e) {
+    for (uint32_t i = 0; i < elf->count; i++) {
+        const struct bl_elf_segment *s = &elf->segments[i];
+        if ((s->flags & PF_W) &&
+            e->offset >= bl_align_down(s->offset, BL_BASE_SIZE) &&
+            e->offset < s->offset + s->file_bytes && !e->executable)
+            return true;
+    }
+    return false;
+}
+
 static void treat(struct object *o, const struct bl_maps_entry *e,
                   struct bl_remap *r) {
     uint64_t bias = 0;
@@ -225,7 +248,7 @@ static bool is_candidate(const struct bl_maps_entry *e) {
 static void take_entry(struct object *objects, uint32_t *count,
                        const struct bl_maps_entry *e) {
     struct object *o = find_object(objects, count, e);
-    if (!o)
+    if (!o || (!o->wrong && is_data(&o->elf, e)))
         return;
     struct bl_remap r = {
         .start = bl_align_up(e->start, BL_HUGE_SIZE),
@@ -235,7 +258,10 @@ static void take_entry(struct object *objects, uint32_t *count,
         .file = o->fd,
     };
     r.offset = e->offset + (r.start - e->start);
-    treat(o, e, &r);
+    if (o->placed)
+        bl_remap_is_huge_already(&r);
+    else
+        treat(o, e, &r);
     o->record->unit_bytes += r.end - r.start;
     o->record->huge_bytes += r.huge;
 }

@@ -361,6 +361,22 @@ const char *bl_shadow_open_directory(const char *root, int *out) {
     return open_under(path, out) ? wrong : NULL;
 }
 
+// ".../bigleaf-UID/NAME"
+bool bl_shadow_is_one(const char *path, const struct bl_file_facts *facts) {
+    char tail[64];
+    struct bl_text t;
+    const char *name = path;
+    if (!is_ours(facts))
+        return false;
+    for (const char *p = path; *p; p++)
+        name = *p == '/' ? p : name;
+    bl_text_init(&t, tail, sizeof tail);
+    bl_text_str(&t, "/bigleaf-");
+    bl_text_u64(&t, bl_file_user());
+    return (size_t)(name - path) >= t.len &&
+           bl_str_starts(name - t.len, tail);
+}
+
 struct cleaning {
     int directory;
     int64_t before; // seconds

@@ -65,6 +65,9 @@ const char *bl_shadow_find(int directory,
                            const struct bl_shadow_source *source,
                            struct bl_shadow *out);
 
+// True for a mapped file that is itself a shadow of this user's.
+bool bl_shadow_is_one(const char *path, const struct bl_file_facts *facts);
+
 struct bl_shadow_census {
     uint32_t files;
     uint64_t bytes;

@@ -84,6 +84,12 @@ int bl_file_open(const char *path) {
 
 int bl_file_open_program(void) { return bl_file_open("/proc/self/exe"); }
 
+void bl_file_program_path(char *path, size_t capacity) {
+    const long n = bl_syscall4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe",
+                               path, capacity - 1);
+    path[n > 0 ? n : 0] = '\0';
+}
+
 int bl_file_open_directory(const char *path) {
     return open_at(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
 }

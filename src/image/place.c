@@ -1,0 +1,454 @@
+// SPDX-License-Identifier: MIT
+//
+// The companion is no child of the program: it is forked twice, so that the
+// program never meets a child it did not start.
+//
+#include "image/place.h"
+
+#if defined(__x86_64__)
+
+#include "image/maps.h"
+#include "image/shadow.h"
+#include "os/os.h"
+#include "os/trace.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MAKER_WAIT_MS 500
+// Arguments and environment are pointers here: 128 Ki of them.
+#define VECTOR_LIMIT BL_MIB
+
+struct place {
+    struct bl_trace trace;
+    struct bl_elf elf;
+    struct bl_file_facts facts;
+    int file; // the program, here
+    bool verbose;
+    const char *path;
+    const char *shadow_root;
+    uint64_t bias;     // as the kernel chose
+    uint64_t new_bias; // as it shall be
+    uint64_t vdso_start, vdso_end;
+    int shadow_fd;  // in the program
+    int program_fd; // in the program
+    struct bl_shadow shadow;
+    // The auxiliary vector.
+    Elf64_auxv_t *vector;
+    uint64_t vector_at; // in the program
+    size_t vector_count;
+};
+
+static unsigned protection_of(const struct bl_elf_segment *s) {
+    return (s->flags & PF_R ? BL_FILE_READ : 0u) |
+           (s->flags & PF_W ? BL_FILE_WRITE : 0u) |
+           (s->flags & PF_X ? BL_FILE_EXECUTE : 0u);
+}
+
+// Where the kernel put the program, and whether all there is the program's.
+static bool find_image(struct place *p, const struct bl_maps *maps) {
+    struct bl_maps_entry e;
+    uint32_t major;
+    uint32_t minor;
+    bool found = false;
+    bl_file_device_parts(p->facts.device, &major, &minor);
+    for (const char *c = maps->text; bl_maps_next(&c, &e);) {
+        if (bl_str_eq(e.path, "[vdso]")) {
+            p->vdso_start = e.start;
+            p->vdso_end = e.end;
+        }
+        if (e.inode != p->facts.inode || e.major != major || e.minor != minor)
+            continue;
+        if (!found)
+            p->bias = e.start - p->elf.low;
+        found = true;
+    }
+    if (!found || (!p->elf.position_independent && p->bias != 0))
+        return false;
+    const uint64_t low = p->elf.low + p->bias;
+    const uint64_t high = p->elf.high + p->bias;
+    for (const char *c = maps->text; bl_maps_next(&c, &e);) {
+        const bool program =
+            e.inode == p->facts.inode && e.major == major && e.minor == minor;
+        const bool inside = e.start >= low && e.end <= high;
+        const bool outside = e.end <= low || e.start >= high;
+        const bool fits = program ? inside
+                                  : outside || (inside && e.inode == 0);
+        if (!fits)
+            return false;
+    }
+    return p->vdso_end > p->vdso_start;
+}
+
+// Argument count, arguments, 0, environment, 0, auxiliary vector.
+static const char *read_vector(struct place *p,
+                               const struct bl_trace_layout *layout) {
+    const uint64_t sp = p->trace.stack;
+    if (layout->arg_start <= sp || layout->arg_start - sp > VECTOR_LIMIT)
+        return "a stack of an unknown form";
+    const size_t words = (layout->arg_start - sp) / sizeof(uint64_t);
+    uint64_t *stack = bl_file_scratch(words * sizeof *stack);
+    if (!stack ||
+        bl_trace_read(&p->trace, sp, stack, words * sizeof *stack) < 0)
+        return "the program's stack cannot be read";
+    size_t at = 1 + stack[0] + 1;
+    while (at < words && stack[at])
+        at++;
+    at++;
+    if (at >= words)
+        return "a stack of an unknown form";
+    p->vector = (Elf64_auxv_t *)(void *)(stack + at);
+    p->vector_at = sp + at * sizeof *stack;
+    for (; at + 1 < words; at += 2) {
+        p->vector_count++;
+        if (stack[at] == AT_NULL)
+            return NULL;
+    }
+    return "a stack of an unknown form";
+}
+
+static uint64_t vector_value(const struct place *p, uint64_t type) {
+    for (size_t i = 0; i < p->vector_count; i++) {
+        if (p->vector[i].a_type == type)
+            return p->vector[i].a_un.a_val;
+    }
+    return 0;
+}
+
+static int write_vector(struct place *p, uint64_t shift) {
+    for (size_t i = 0; i < p->vector_count; i++) {
+        Elf64_auxv_t *v = &p->vector[i];
+        if (v->a_type == AT_PHDR || v->a_type == AT_ENTRY)
+            v->a_un.a_val += shift;
+    }
+    return bl_trace_write(&p->trace, p->vector_at, p->vector,
+                          p->vector_count * sizeof *p->vector);
+}
+
+// A file of the program's must be the one that was checked here.
+static bool has_opened(const struct place *p, int there, uint64_t device,
+                       uint64_t inode) {
+    struct bl_file_facts facts;
+    const int fd = bl_trace_open_descriptor(p->trace.pid, there);
+    const bool same = fd >= 0 && bl_file_facts(fd, &facts) == 0 &&
+                      facts.device == device && facts.inode == inode;
+    if (fd >= 0)
+        bl_os_close(fd);
+    return same;
+}
+
+static const char *open_shadow(struct place *p) {
+    char path[BL_MAPS_PATH];
+    int directory;
+    const struct bl_shadow_source source = {
+        .fd = p->file,
+        .path = p->path,
+        .facts = p->facts,
+        .elf = &p->elf,
+        .phase = p->new_bias % BL_HUGE_SIZE,
+    };
+    const char *wrong = bl_shadow_open_directory(p->shadow_root, &directory);
+    if (wrong)
+        return wrong;
+    wrong = bl_shadow_get(directory, &source, MAKER_WAIT_MS, &p->shadow);
+    if (wrong)
+        return wrong;
+    if (bl_trace_descriptor_path(p->shadow.fd, path, sizeof path) < 0)
+        return "the shadow has no path";
+    p->shadow_fd = (int)bl_trace_open(&p->trace, path);
+    return p->shadow_fd >= 0 && has_opened(p, p->shadow_fd, p->shadow.device,
+                                           p->shadow.inode)
+               ? NULL
+               : "the program may not open its shadow";
+}
+
+static const struct bl_shadow_range *range_of(const struct bl_shadow *shadow,
+                                              uint64_t vaddr) {
+    for (uint32_t i = 0; i < shadow->count; i++) {
+        if (shadow->ranges[i].vaddr == bl_align_down(vaddr, BL_BASE_SIZE))
+            return &shadow->ranges[i];
+    }
+    return NULL;
+}
+
+// Lays the shadow over the units of the segments at `bias`.
+static long map_units(struct place *p, uint64_t bias) {
+    for (uint32_t i = 0; i < p->elf.count; i++) {
+        const struct bl_elf_segment *s = &p->elf.segments[i];
+        const struct bl_shadow_range *range = range_of(&p->shadow, s->vaddr);
+        uint64_t start;
+        uint64_t end;
+        if (!bl_elf_is_read_only(s) || !bl_elf_units(s, bias, &start, &end) ||
+            !range)
+            continue;
+        const uint64_t into = start - bias - range->vaddr;
+        if (into > range->bytes || end - start > range->bytes - into ||
+            (range->offset + into - start) % BL_HUGE_SIZE != 0)
+            return -EINVAL;
+        const long mapped =
+            bl_trace_map_over(&p->trace, start, end - start, protection_of(s),
+                              p->shadow_fd, range->offset + into);
+        if (mapped < 0)
+            return mapped;
+    }
+    return 0;
+}
+
+// As the kernel's loader: the file part, zeros up to the end of its last base
+// page, anonymous memory behind.
+static long map_segment(struct place *p, const struct bl_elf_segment *s) {
+    static const unsigned char zeros[BL_BASE_SIZE];
+    struct bl_trace *t = &p->trace;
+    const uint64_t start = bl_align_down(s->vaddr, BL_BASE_SIZE);
+    const uint64_t file_end = s->vaddr + s->file_bytes;
+    const uint64_t middle = s->file_bytes
+                                ? bl_align_up(file_end, BL_BASE_SIZE)
+                                : start;
+    const uint64_t end =
+        bl_align_up(s->vaddr + s->memory_bytes, BL_BASE_SIZE);
+    long result = 0;
+    if (middle > start)
+        result = bl_trace_map_new(t, start + p->new_bias, middle - start,
+                                  protection_of(s), p->program_fd,
+                                  bl_align_down(s->offset, BL_BASE_SIZE));
+    if (result == 0 && s->memory_bytes > s->file_bytes &&
+        (s->flags & PF_W) && middle > file_end)
+        result = bl_trace_write(t, file_end + p->new_bias, zeros,
+                                middle - file_end);
+    if (result == 0 && end > middle)
+        result = bl_trace_map_new(t, middle + p->new_bias, end - middle,
+                                  protection_of(s), -1, 0);
+    return result;
+}
+
+static long map_again(struct place *p) {
+    for (uint32_t i = 0; i < p->elf.count; i++) {
+        const long result = map_segment(p, &p->elf.segments[i]);
+        if (result < 0)
+            return result;
+    }
+    return map_units(p, p->new_bias);
+}
+
+static long tell_new_place(struct place *p, struct bl_trace_layout layout,
+                           uint64_t shift) {
+    layout.start_code += shift;
+    layout.end_code += shift;
+    layout.start_data += shift;
+    layout.end_data += shift;
+    layout.auxv = p->vector_at;
+    layout.auxv_bytes = (uint32_t)(p->vector_count * sizeof *p->vector);
+    long result = write_vector(p, shift);
+    if (result == 0)
+        result = bl_trace_set_layout(&p->trace, &layout);
+    if (result < 0)
+        write_vector(p, 0 - shift);
+    return result;
+}
+
+// From here on the program has two images; all that goes wrong takes the new
+// one down again. Giving up the old one is the last step and cannot fail but
+// by a fault of ours.
+static const char *move(struct place *p,
+                        const struct bl_trace_layout *layout) {
+    const uint64_t bytes = p->elf.high - p->elf.low;
+    const uint64_t shift = p->new_bias - p->bias;
+    long result = map_again(p);
+    if (result == 0)
+        result = tell_new_place(p, *layout, shift);
+    if (result < 0) {
+        bl_trace_unmap(&p->trace, p->elf.low + p->new_bias, bytes);
+        return "the kernel refused to map the program anew";
+    }
+    if (bl_trace_unmap(&p->trace, p->elf.low + p->bias, bytes) < 0)
+        return "the program's first mapping was not given up";
+    if (!p->elf.interpreter)
+        p->trace.instruction += shift;
+    return NULL;
+}
+
+// A multiple of 2 MiB below the image, so that old and new do not overlap;
+// the position stays as random as it was but for the last 9 bits.
+static uint64_t better_bias(const struct place *p) {
+    const uint64_t bytes = p->elf.high - p->elf.low;
+    return bl_align_down(p->bias - bytes, BL_HUGE_SIZE) - BL_HUGE_SIZE;
+}
+
+static const char *look(struct place *p, struct bl_trace_layout *layout) {
+    struct bl_file_facts there;
+    struct bl_maps maps;
+    const int fd = bl_trace_open_program(p->trace.pid);
+    if (fd < 0 || bl_file_facts(fd, &there) < 0 ||
+        there.device != p->facts.device || there.inode != p->facts.inode)
+        return "it became another program";
+    if (bl_maps_read(p->trace.pid, &maps) < 0)
+        return "its mappings cannot be read";
+    const bool known = find_image(p, &maps);
+    bl_maps_free(&maps);
+    if (!known)
+        return "mapped otherwise than its headers say";
+    if (!bl_trace_find_call(&p->trace, p->vdso_start, p->vdso_end))
+        return "no system call instruction in the vdso";
+    if (bl_trace_read_layout(&p->trace, layout) < 0)
+        return "the kernel does not show its memory layout";
+    const char *wrong = read_vector(p, layout);
+    if (wrong)
+        return wrong;
+    if (vector_value(p, AT_SECURE) != 0)
+        return "it has raised privileges";
+    const bool at_entry =
+        p->elf.interpreter ||
+        p->trace.instruction == p->elf.entry + p->bias;
+    return at_entry && vector_value(p, AT_ENTRY) == p->elf.entry + p->bias
+               ? NULL
+               : "it starts in an unknown way";
+}
+
+static const char *place(struct place *p) {
+    struct bl_trace_layout layout;
+    const char *wrong = look(p, &layout);
+    if (wrong)
+        return wrong;
+    const bool moves = p->bias % BL_HUGE_SIZE != 0 &&
+                       bl_file_addresses_are_random();
+    // A program with an interpreter gets its shadow from the runtime.
+    if (!moves && p->elf.interpreter)
+        return NULL;
+    p->new_bias = moves ? better_bias(p) : p->bias;
+    wrong = open_shadow(p);
+    if (wrong)
+        return wrong;
+    if (!moves)
+        return map_units(p, p->bias) < 0
+                   ? "the kernel refused to map the shadow"
+                   : NULL;
+    p->program_fd = (int)bl_trace_open_own_file(&p->trace);
+    if (p->program_fd < 0 ||
+        !has_opened(p, p->program_fd, p->facts.device, p->facts.inode))
+        return "the program may not open its own file";
+    return move(p, &layout);
+}
+
+static void say(const struct place *p, const char *wrong) {
+    char buffer[512];
+    struct bl_text t;
+    bl_message_begin(&t, buffer, sizeof buffer);
+    bl_text_str(&t, "text of ");
+    bl_text_str(&t, p->path);
+    bl_text_str(&t, " left where it is: ");
+    bl_text_str(&t, wrong);
+    bl_message_end(&t);
+}
+
+// What the companion holds of its starter: the socket, the program's file,
+// and standard error for what it may have to say.
+static void leave_caller(const struct place *p, int socket) {
+    const int low = p->file < socket ? p->file : socket;
+    const int high = p->file < socket ? socket : p->file;
+    const int keep[] = {STDERR_FILENO, low, high};
+    bl_trace_detach_from_caller(keep, BL_ARRAY_LEN(keep));
+}
+
+BL_NORETURN static void companion(struct place *p, int target, int socket) {
+    char word = 'n';
+    leave_caller(p, socket);
+    if (bl_os_read(socket, &word, 1) != 1)
+        _exit(1);
+    word = bl_trace_seize(target) == 0 ? 'y' : 'n';
+    if (bl_os_write(socket, &word, 1) != 1 || word != 'y')
+        _exit(1);
+    bl_os_close(socket);
+    if (bl_trace_await_exec(target, &p->trace) < 0)
+        _exit(1);
+    const char *wrong = place(p);
+    if (p->shadow_fd >= 0)
+        bl_trace_close(&p->trace, p->shadow_fd);
+    if (p->program_fd >= 0)
+        bl_trace_close(&p->trace, p->program_fd);
+    bl_trace_release(&p->trace);
+    if (wrong && p->verbose)
+        say(p, wrong);
+    _exit(wrong ? 1 : 0);
+}
+
+BL_NORETURN static void middle(struct place *p, int target, int socket) {
+    const int pid = fork();
+    if (pid == 0)
+        companion(p, target, socket);
+    _exit(pid > 0 && bl_os_write(socket, &pid, sizeof pid) == sizeof pid ? 0
+                                                                         : 1);
+}
+
+static bool await_companion(int socket, int middle_pid) {
+    int pid;
+    char word = 'g';
+    while (waitpid(middle_pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    if (bl_os_read(socket, &pid, sizeof pid) != sizeof pid)
+        return false;
+    bl_trace_permit(pid);
+    return bl_os_write(socket, &word, 1) == 1 &&
+           bl_os_read(socket, &word, 1) == 1 && word == 'y';
+}
+
+static const char *start_companion(struct place *p) {
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        return "no socket to be had";
+    const int target = bl_os_pid();
+    const int pid = fork();
+    if (pid == 0) {
+        bl_os_close(ends[0]);
+        middle(p, target, ends[1]);
+    }
+    bl_os_close(ends[1]);
+    const bool seized = pid > 0 && await_companion(ends[0], pid);
+    bl_os_close(ends[0]);
+    return seized ? NULL : "the program cannot be traced";
+}
+
+static const char *need_none(const struct place *p) {
+    if (bl_elf_unit_bytes(&p->elf, 0) == 0)
+        return "no whole 2 MiB unit of text or read-only data";
+    if (p->elf.text_relocations)
+        return "its text is relocated";
+    if (!p->elf.interpreter)
+        return NULL;
+    uint64_t align = 0;
+    for (uint32_t i = 0; i < p->elf.count; i++) {
+        if (p->elf.segments[i].align > align)
+            align = p->elf.segments[i].align;
+    }
+    if (!p->elf.position_independent || align % BL_HUGE_SIZE == 0)
+        return "the runtime can do it";
+    return bl_file_addresses_are_random() ? NULL : "the runtime can do it";
+}
+
+const char *bl_place_before_exec(const char *path, const char *shadow_root) {
+    const char *verbose = getenv("BIGLEAF_VERBOSE");
+    struct place p = {
+        .path = path,
+        .shadow_root = shadow_root,
+        .shadow_fd = -1,
+        .program_fd = -1,
+        .verbose = verbose && verbose[0] > '0',
+    };
+    p.file = bl_file_open(path);
+    if (p.file < 0 || bl_file_facts(p.file, &p.facts) < 0)
+        return "it cannot be read";
+    const char *wrong = p.facts.mode & (S_ISUID | S_ISGID)
+                            ? "it has raised privileges"
+                            : bl_elf_read(p.file, p.facts.size, &p.elf);
+    if (!wrong)
+        wrong = need_none(&p);
+    if (!wrong)
+        wrong = start_companion(&p);
+    bl_os_close(p.file);
+    return wrong;
+}
+
+#endif

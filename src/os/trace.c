@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: MIT
+#include "os/trace.h"
+
+#include "os/file.h"
+
+#include <errno.h>
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <linux/prctl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+// Below the stack pointer lies the red zone; texts go further down.
+#define TEXT_DISTANCE 4096
+#define STAT_CAPACITY 1024
+
+_Static_assert(sizeof(struct user_regs_struct) <= 256, "registers fit");
+
+static struct user_regs_struct saved(const struct bl_trace *t) {
+    struct user_regs_struct r;
+    __builtin_memcpy(&r, t->registers, sizeof r);
+    return r;
+}
+
+int bl_trace_seize(int pid) {
+    const long options = PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD |
+                         PTRACE_O_EXITKILL;
+    return ptrace(PTRACE_SEIZE, pid, 0, options) == 0 ? 0 : -errno;
+}
+
+// The next stop that is neither a signal nor job control; -errno when the
+// process ended. Signals are passed on. With `request` 0 it runs already.
+static int next_stop(int pid, int request, int *status) {
+    long signal = 0;
+    bool resume = request != 0;
+    for (;;) {
+        if (resume && ptrace(request ? request : PTRACE_CONT, pid, 0, signal))
+            return -errno;
+        while (waitpid(pid, status, __WALL) < 0) {
+            if (errno != EINTR)
+                return -errno;
+        }
+        if (!WIFSTOPPED(*status))
+            return -ESRCH;
+        const int event = *status >> 16;
+        const int stop = WSTOPSIG(*status);
+        resume = true;
+        signal = 0;
+        if (event == PTRACE_EVENT_STOP) {
+            // Stopped by job control: stays so until it is continued.
+            if (stop != SIGTRAP && ptrace(PTRACE_LISTEN, pid, 0, 0) == 0)
+                resume = false;
+        } else if (event || stop == (SIGTRAP | 0x80)) {
+            return 0;
+        } else {
+            signal = stop;
+        }
+    }
+}
+
+static int open_memory(int pid) {
+    char path[64];
+    struct bl_text t;
+    bl_text_init(&t, path, sizeof path);
+    bl_text_str(&t, "/proc/");
+    bl_text_i64(&t, pid);
+    bl_text_str(&t, "/mem");
+    const int fd = open(path, O_RDWR | O_CLOEXEC);
+    return fd < 0 ? -errno : fd;
+}
+
+int bl_trace_await_exec(int pid, struct bl_trace *out) {
+    struct user_regs_struct regs;
+    int status;
+    *out = (struct bl_trace){.pid = pid, .memory = -1};
+    int result = next_stop(pid, 0, &status);
+    while (result == 0 && status >> 16 != PTRACE_EVENT_EXEC)
+        result = next_stop(pid, PTRACE_CONT, &status);
+    // On to the end of execve: only there do changed registers last.
+    if (result == 0)
+        result = next_stop(pid, PTRACE_SYSCALL, &status);
+    if (result < 0)
+        return result;
+    if (ptrace(PTRACE_GETREGS, pid, 0, &regs) != 0)
+        return -errno;
+    __builtin_memcpy(out->registers, &regs, sizeof regs);
+    out->stack = regs.rsp;
+    out->instruction = regs.rip;
+    out->memory = open_memory(pid);
+    if (regs.rax != 0 || regs.cs != 0x33 || out->memory < 0) {
+        bl_trace_release(out);
+        return -ENOSYS;
+    }
+    return 0;
+}
+
+void bl_trace_release(struct bl_trace *t) {
+    struct user_regs_struct regs = saved(t);
+    regs.rip = t->instruction;
+    ptrace(PTRACE_SETREGS, t->pid, 0, &regs);
+    ptrace(PTRACE_DETACH, t->pid, 0, 0);
+    if (t->memory >= 0)
+        close(t->memory);
+    t->memory = -1;
+}
+
+void bl_trace_kill(struct bl_trace *t) { kill(t->pid, SIGKILL); }
+
+int bl_trace_read(struct bl_trace *t, uint64_t at, void *to, size_t bytes) {
+    return bl_file_read_at(t->memory, to, bytes, at);
+}
+
+int bl_trace_write(struct bl_trace *t, uint64_t at, const void *from,
+                   size_t bytes) {
+    return bl_file_write_at(t->memory, from, bytes, at);
+}
+
+bool bl_trace_find_call(struct bl_trace *t, uint64_t start, uint64_t end) {
+    unsigned char code[4096];
+    for (uint64_t at = start; at < end; at += sizeof code) {
+        const size_t n = end - at < sizeof code ? end - at : sizeof code;
+        if (bl_trace_read(t, at, code, n) < 0)
+            return false;
+        for (size_t i = 0; i + 1 < n; i++) {
+            if (code[i] == 0x0f && code[i + 1] == 0x05) {
+                t->call_address = at + i;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static long call(struct bl_trace *t, long nr, uint64_t a, uint64_t b,
+                 uint64_t c, uint64_t d, uint64_t e, uint64_t f) {
+    struct user_regs_struct regs = saved(t);
+    int status;
+    regs.rip = t->call_address;
+    regs.rax = (unsigned long long)nr;
+    regs.orig_rax = (unsigned long long)-1;
+    regs.rdi = a;
+    regs.rsi = b;
+    regs.rdx = c;
+    regs.r10 = d;
+    regs.r8 = e;
+    regs.r9 = f;
+    if (ptrace(PTRACE_SETREGS, t->pid, 0, &regs) != 0)
+        return -errno;
+    // In and out again.
+    int result = next_stop(t->pid, PTRACE_SYSCALL, &status);
+    if (result == 0)
+        result = next_stop(t->pid, PTRACE_SYSCALL, &status);
+    if (result < 0)
+        return result;
+    if (ptrace(PTRACE_GETREGS, t->pid, 0, &regs) != 0)
+        return -errno;
+    return (long)regs.rax;
+}
+
+static long open_there(struct bl_trace *t, const char *path, int flags) {
+    size_t n = 0;
+    while (path[n])
+        n++;
+    const uint64_t at =
+        bl_align_down(t->stack - TEXT_DISTANCE - (n + 1), 16);
+    const int put = bl_trace_write(t, at, path, n + 1);
+    if (put < 0)
+        return put;
+    return call(t, SYS_openat, (uint64_t)AT_FDCWD, at,
+                (uint64_t)(O_RDONLY | O_CLOEXEC | flags), 0, 0, 0);
+}
+
+long bl_trace_open(struct bl_trace *t, const char *path) {
+    return open_there(t, path, O_NOFOLLOW);
+}
+
+long bl_trace_open_own_file(struct bl_trace *t) {
+    return open_there(t, "/proc/self/exe", 0);
+}
+
+long bl_trace_close(struct bl_trace *t, int fd) {
+    return call(t, SYS_close, (uint64_t)fd, 0, 0, 0, 0, 0);
+}
+
+static uint64_t native(unsigned protection) {
+    return (protection & BL_FILE_READ ? PROT_READ : 0u) |
+           (protection & BL_FILE_WRITE ? PROT_WRITE : 0u) |
+           (protection & BL_FILE_EXECUTE ? PROT_EXEC : 0u);
+}
+
+static long map(struct bl_trace *t, uint64_t at, uint64_t bytes,
+                unsigned protection, unsigned flags, int fd, uint64_t offset) {
+    const uint64_t all =
+        flags | MAP_PRIVATE | (fd < 0 ? MAP_ANONYMOUS : 0u);
+    const long got = call(t, SYS_mmap, at, bytes, native(protection), all,
+                          (uint64_t)(int64_t)fd, offset);
+    if (got < 0 && got > -4096)
+        return got;
+    return (uint64_t)got == at ? 0 : -EEXIST;
+}
+
+long bl_trace_map_new(struct bl_trace *t, uint64_t at, uint64_t bytes,
+                      unsigned protection, int fd, uint64_t offset) {
+    return map(t, at, bytes, protection, MAP_FIXED_NOREPLACE, fd, offset);
+}
+
+long bl_trace_map_over(struct bl_trace *t, uint64_t at, uint64_t bytes,
+                       unsigned protection, int fd, uint64_t offset) {
+    return map(t, at, bytes, protection, MAP_FIXED | MAP_POPULATE, fd, offset);
+}
+
+long bl_trace_unmap(struct bl_trace *t, uint64_t at, uint64_t bytes) {
+    return call(t, SYS_munmap, at, bytes, 0, 0, 0, 0);
+}
+
+// Field n of /proc/PID/stat, counted as in proc(5): 3 is the first behind the
+// name, which may itself hold spaces and brackets.
+static uint64_t stat_field(const char *text, int n) {
+    const char *p = text;
+    uint64_t x = 0;
+    for (const char *q = text; *q; q++)
+        p = *q == ')' ? q + 2 : p;
+    for (int field = 3; field < n && *p; p++)
+        field += *p == ' ';
+    bl_read_u64(&p, &x);
+    return x;
+}
+
+static int open_of(int pid, const char *what, int number) {
+    char path[64];
+    struct bl_text t;
+    bl_text_init(&t, path, sizeof path);
+    bl_text_str(&t, "/proc/");
+    bl_text_i64(&t, pid);
+    bl_text_str(&t, what);
+    if (number >= 0)
+        bl_text_i64(&t, number);
+    return bl_file_open(path);
+}
+
+int bl_trace_read_layout(struct bl_trace *t, struct bl_trace_layout *out) {
+    char text[STAT_CAPACITY];
+    const int fd = open_of(t->pid, "/stat", -1);
+    if (fd < 0)
+        return fd;
+    const ssize_t got = read(fd, text, sizeof text - 1);
+    close(fd);
+    if (got <= 0)
+        return -EIO;
+    text[got] = '\0';
+    *out = (struct bl_trace_layout){
+        .start_code = stat_field(text, 26),
+        .end_code = stat_field(text, 27),
+        .start_stack = stat_field(text, 28),
+        .start_data = stat_field(text, 45),
+        .end_data = stat_field(text, 46),
+        .start_brk = stat_field(text, 47),
+        .arg_start = stat_field(text, 48),
+        .arg_end = stat_field(text, 49),
+        .env_start = stat_field(text, 50),
+        .env_end = stat_field(text, 51),
+    };
+    const long brk = call(t, SYS_brk, 0, 0, 0, 0, 0, 0);
+    out->brk = (uint64_t)brk;
+    return out->start_stack && out->start_brk && brk > 0 ? 0 : -EPERM;
+}
+
+long bl_trace_set_layout(struct bl_trace *t,
+                         const struct bl_trace_layout *l) {
+    const struct prctl_mm_map m = {
+        .start_code = l->start_code,
+        .end_code = l->end_code,
+        .start_data = l->start_data,
+        .end_data = l->end_data,
+        .start_brk = l->start_brk,
+        .brk = l->brk,
+        .start_stack = l->start_stack,
+        .arg_start = l->arg_start,
+        .arg_end = l->arg_end,
+        .env_start = l->env_start,
+        .env_end = l->env_end,
+        .auxv = (__u64 *)(uintptr_t)l->auxv,
+        .auxv_size = l->auxv_bytes,
+        .exe_fd = (__u32)-1, // stays: setting it takes a privilege
+    };
+    const uint64_t at =
+        bl_align_down(t->stack - TEXT_DISTANCE - sizeof m, 16);
+    const int put = bl_trace_write(t, at, &m, sizeof m);
+    if (put < 0)
+        return put;
+    return call(t, SYS_prctl, PR_SET_MM, PR_SET_MM_MAP, at, sizeof m, 0, 0);
+}
+
+void bl_trace_detach_from_caller(const int *keep, size_t count) {
+    unsigned from = 0;
+    setsid();
+    for (size_t i = 0; i < count; i++) {
+        const unsigned fd = (unsigned)keep[i];
+        BL_CHECK(fd >= from);
+        if (fd > from)
+            syscall(SYS_close_range, from, fd - 1, 0);
+        from = fd + 1;
+    }
+    syscall(SYS_close_range, from, ~0u, 0);
+}
+
+void bl_trace_permit(int pid) { prctl(PR_SET_PTRACER, pid, 0, 0, 0); }
+
+int bl_trace_open_program(int pid) { return open_of(pid, "/exe", -1); }
+
+int bl_trace_open_descriptor(int pid, int fd) {
+    return open_of(pid, "/fd/", fd);
+}
+
+int bl_trace_descriptor_path(int fd, char *path, size_t capacity) {
+    char link[64];
+    struct bl_text t;
+    bl_text_init(&t, link, sizeof link);
+    bl_text_str(&t, "/proc/self/fd/");
+    bl_text_i64(&t, fd);
+    const ssize_t n = readlink(link, path, capacity - 1);
+    if (n < 0)
+        return -errno;
+    path[n] = '\0';
+    return 0;
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+//
+// Another process, held at the moment after execve: its memory, and system
+// calls made by it. Built into the `bigleaf` command only, for x86-64 only.
+//
+// A call is made at a `syscall` instruction of the process's vdso with
+// PTRACE_SYSCALL stops: no byte of its memory is changed for it and no signal
+// is involved. Should the tracer die in between, the process is killed
+// (PTRACE_O_EXITKILL): it must not run on with foreign registers.
+//
+#ifndef BL_OS_TRACE_H
+#define BL_OS_TRACE_H
+
+#include "base/base.h"
+
+struct bl_trace {
+    int pid;
+    int memory;              // handle of its memory
+    uint64_t call_address;   // of a system call instruction; 0: not found yet
+    uint64_t stack;          // its stack pointer
+    uint64_t instruction;    // where it is to start
+    _Alignas(8) unsigned char registers[256]; // as they were
+};
+
+// Begins to trace a process that runs; 0 or -errno.
+int bl_trace_seize(int pid);
+// Waits until execve has succeeded and holds the process there. -errno when
+// it ended, or became a program that cannot be held.
+int bl_trace_await_exec(int pid, struct bl_trace *out);
+// Lets it run on, starting at `instruction`.
+void bl_trace_release(struct bl_trace *t);
+void bl_trace_kill(struct bl_trace *t);
+
+int bl_trace_read(struct bl_trace *t, uint64_t at, void *to, size_t bytes);
+int bl_trace_write(struct bl_trace *t, uint64_t at, const void *from,
+                   size_t bytes);
+// Looks for a system call instruction in [start, end) of the process.
+bool bl_trace_find_call(struct bl_trace *t, uint64_t start, uint64_t end);
+
+// System calls of the process: the kernel's own result.
+long bl_trace_open(struct bl_trace *t, const char *path);
+long bl_trace_open_own_file(struct bl_trace *t); // the one it runs
+long bl_trace_close(struct bl_trace *t, int fd);
+// Over nothing that is there; fd -1: zeroed memory.
+long bl_trace_map_new(struct bl_trace *t, uint64_t at, uint64_t bytes,
+                      unsigned protection, int fd, uint64_t offset);
+// Over what is there, read in at once.
+long bl_trace_map_over(struct bl_trace *t, uint64_t at, uint64_t bytes,
+                       unsigned protection, int fd, uint64_t offset);
+long bl_trace_unmap(struct bl_trace *t, uint64_t at, uint64_t bytes);
+
+// What the kernel notes of a process's memory and shows in /proc, to debuggers
+// and in core dumps. All addresses.
+struct bl_trace_layout {
+    uint64_t start_code, end_code;
+    uint64_t start_data, end_data;
+    uint64_t start_brk, brk;
+    uint64_t start_stack;
+    uint64_t arg_start, arg_end;
+    uint64_t env_start, env_end;
+    uint64_t auxv; // where the new auxiliary vector lies
+    uint32_t auxv_bytes;
+};
+int bl_trace_read_layout(struct bl_trace *t, struct bl_trace_layout *out);
+// Needs no privilege, but a kernel with CONFIG_CHECKPOINT_RESTORE.
+long bl_trace_set_layout(struct bl_trace *t,
+                         const struct bl_trace_layout *layout);
+
+// Leaves everything of the caller behind (standard streams, terminal).
+void bl_trace_detach_from_caller(const int *keep, size_t count);
+// Allows `pid` to trace this process where only parents may (Yama).
+void bl_trace_permit(int pid);
+// The file that `pid` runs, or one it has open.
+int bl_trace_open_program(int pid);
+int bl_trace_open_descriptor(int pid, int fd);
+// The path of a file that this process has open.
+int bl_trace_descriptor_path(int fd, char *path, size_t capacity);
+
+#endif
