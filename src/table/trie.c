@@ -137,7 +137,7 @@ bool bl_leaves_probe(uint64_t word, uint64_t token) {
 
 // Small sets double; from there on, steps of 3/2 and 4/3 keep the memory of a
 // large one, old block and new together, near what its members need.
-#define DOUBLING_CLASSES 9
+#define DOUBLING_CLASSES 15
 
 static unsigned next_class(unsigned class) {
     return class < 3 || class >= DOUBLING_CLASSES ? class + 1 : class + 2;

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: MIT
+//
+// What single operations of the table space promise, in one thread, under each
+// design, place of locks and allocator.
+//
+#include "bigleaf/table.h"
+#include "naive.h"
+
+#include <string.h>
+
+// A space with one table, and this thread attached.
+struct bench {
+    struct bl_table_space *space;
+    struct bl_table *table;
+    struct bl_table_thread *thread;
+};
+
+static const struct bl_table_options variants[] = {
+    {.design = BL_TABLE_NS},
+    {.design = BL_TABLE_SS},
+    {.design = BL_TABLE_FS},
+    {.design = BL_TABLE_FS, .locks = BL_LOCKS_ARRAY, .spin = true},
+    {.design = BL_TABLE_NS, .alloc = BL_ALLOC_MALLOC, .one_by_one = true},
+    {.design = BL_TABLE_SS, .alloc = BL_ALLOC_MALLOC},
+    {.design = BL_TABLE_FS, .alloc = BL_ALLOC_MALLOC, .one_by_one = true},
+};
+#define VARIANTS (sizeof(variants) / sizeof(variants[0]))
+
+static struct bench open_bench(const struct bl_table_options *options) {
+    struct bench b;
+    b.space = bl_table_space_new(options);
+    assert_ptr_ne(b.space, NULL);
+    b.table = bl_table_new(b.space, "p", options->design, &b);
+    b.thread = bl_table_attach(b.space);
+    assert_ptr_ne(b.table, NULL);
+    assert_ptr_ne(b.thread, NULL);
+    return b;
+}
+
+static void close_bench(struct bench *b) {
+    bl_table_detach(b->thread);
+    bl_table_space_delete(b->space);
+}
+
+static uint64_t number(uint64_t value) { return value << 3 | 1; }
+
+static struct bl_subgoal *call_of(struct bench *b, uint64_t first) {
+    const uint64_t tokens[] = {number(first), 2};
+    return bl_table_call(b->thread, b->table, tokens, 2);
+}
+
+static uint64_t blocks_of(struct bench *b, enum bl_table_type type) {
+    struct bl_table_memory_stats stats;
+    bl_table_read_memory(b->space, type, &stats);
+    return stats.blocks;
+}
+
+static void call_is_found_again(struct bench *b) {
+    struct bl_subgoal *const one = call_of(b, 1);
+    expect_ptr_ne(call_of(b, 2), one);
+    expect_ptr_eq(call_of(b, 1), one);
+    expect_ptr_eq(bl_subgoal_table(one), b->table);
+    const uint64_t absent[] = {number(3), 2};
+    expect_ptr_eq(bl_table_find_call(b->thread, b->table, absent, 2), NULL);
+    uint64_t buffer[2];
+    const uint64_t *const tokens = bl_subgoal_read(one, buffer + 2);
+    expect_size_eq(bl_subgoal_depth(one), 2);
+    expect_size_eq(tokens[0], number(1));
+    expect_size_eq(tokens[1], 2);
+    struct bl_subgoal *const empty =
+        bl_table_call(b->thread, b->table, NULL, 0);
+    (void)empty;
+}
+
+static void call_without_tokens(struct bench *b) {
+    struct bl_subgoal *const sg = bl_table_call(b->thread, b->table, NULL, 0);
+    assert_ptr_ne(sg, NULL);
+    expect_ptr_eq(bl_table_find_call(b->thread, b->table, NULL, 0), sg);
+    expect_size_eq(bl_subgoal_depth(sg), 0);
+    expect_int_eq(bl_answer_insert(b->thread, sg, NULL, 0), BL_ANSWER_NEW);
+    expect_int_eq(bl_answer_insert(b->thread, sg, NULL, 0),
+                  BL_ANSWER_REPEATED);
+    struct bl_answer_cursor cursor = {NULL, 0};
+    const struct bl_answer *const answer = bl_answer_next(sg, &cursor);
+    assert_ptr_ne(answer, NULL);
+    uint64_t buffer[1];
+    expect_ptr_eq(bl_answer_read(answer, buffer + 1), buffer + 1);
+    expect_ptr_eq(bl_answer_next(sg, &cursor), NULL);
+    expect_size_eq(bl_answer_depth_max(sg), 0);
+    expect_size_eq(bl_table_check(b->thread), 1);
+}
+
+static void answers_keep_their_order(struct bench *b) {
+    struct bl_subgoal *const sg = call_of(b, 1);
+    struct bl_answer_cursor cursor = {NULL, 0};
+    expect_ptr_eq(bl_answer_next(sg, &cursor), NULL);
+    for (uint64_t i = 0; i < 5000; i++) {
+        const uint64_t tokens[] = {number(i * 7919 % 5000 / 10),
+                                   number(i * 7919 % 5000)};
+        assert_int_eq(bl_answer_insert(b->thread, sg, tokens, 2),
+                      BL_ANSWER_NEW);
+        const struct bl_answer *const answer = bl_answer_next(sg, &cursor);
+        assert_ptr_ne(answer, NULL);
+        uint64_t buffer[4];
+        const uint64_t *const got = bl_answer_read(answer, buffer + 4);
+        assert_ptr_eq(got, buffer + 2);
+        assert_true(memcmp(got, tokens, sizeof(tokens)) == 0);
+        assert_ptr_eq(bl_answer_next(sg, &cursor), NULL);
+    }
+    expect_size_eq(bl_answer_count(sg), 5000);
+    expect_size_eq(bl_answer_repeated(sg), 0);
+    expect_size_eq(bl_table_check(b->thread), 5000);
+}
+
+// Narrow sets turn wide, tokens fit in a node or do not, at every size.
+static void tokens_of_all_widths(struct bench *b) {
+    static const uint64_t bases[] = {1,
+                                     (uint64_t)1 << 31,
+                                     (uint64_t)1 << 32,
+                                     (uint64_t)1 << 55,
+                                     (uint64_t)1 << 56,
+                                     UINT64_MAX - 80000};
+    for (uint64_t narrow = 0; narrow < 40; narrow++) {
+        struct bl_subgoal *const sg = call_of(b, narrow);
+        for (uint64_t i = 0; i < narrow; i++) {
+            const uint64_t token = number(i + 1);
+            assert_int_eq(bl_answer_insert(b->thread, sg, &token, 1),
+                          BL_ANSWER_NEW);
+        }
+        for (unsigned k = 0; k < 6 * 20; k++) {
+            const uint64_t token = bases[k % 6] + number(1000 + k);
+            assert_int_eq(bl_answer_insert(b->thread, sg, &token, 1),
+                          BL_ANSWER_NEW);
+            assert_int_eq(bl_answer_insert(b->thread, sg, &token, 1),
+                          BL_ANSWER_REPEATED);
+        }
+        for (uint64_t i = 0; i < narrow; i++) {
+            const uint64_t token = number(i + 1);
+            assert_int_eq(bl_answer_insert(b->thread, sg, &token, 1),
+                          BL_ANSWER_REPEATED);
+        }
+    }
+    bl_table_check(b->thread);
+}
+
+// Strides that crowd tokens into few lines of the hashed sets.
+static void strides_do_not_explode(struct bench *b) {
+    static const uint64_t strides[] = {
+        8, 16, 256, 65536, 16 * 987, 16 * 121393, (uint64_t)1 << 33,
+        (uint64_t)16 * 433494437, 0x9E3779B97F4A7C15u >> 3};
+    for (unsigned s = 0; s < 9; s++) {
+        struct bl_subgoal *const sg = call_of(b, s);
+        for (uint64_t i = 1; i <= 3000; i++) {
+            const uint64_t tokens[] = {number(i * strides[s]),
+                                       number(i * strides[s])};
+            assert_int_eq(bl_answer_insert(b->thread, sg, tokens, 1),
+                          BL_ANSWER_NEW);
+            assert_int_eq(bl_answer_insert(b->thread, sg, tokens, 1),
+                          BL_ANSWER_REPEATED);
+        }
+        struct bl_subgoal *const pairs = call_of(b, 100 + s);
+        for (uint64_t i = 1; i <= 3000; i++) {
+            const uint64_t tokens[] = {number(i * strides[s]), number(i)};
+            assert_int_eq(bl_answer_insert(b->thread, pairs, tokens, 2),
+                          BL_ANSWER_NEW);
+        }
+    }
+    expect_size_eq(bl_table_check(b->thread), 2 * 9 * 3000);
+    struct bl_table_memory_stats stats;
+    bl_table_read_memory(b->space, BL_TYPE_LEAVES, &stats);
+    expect_size_lt(stats.block_bytes, 9 * 3000 * 64);
+}
+
+static void abandoned_call_starts_anew(struct bench *b,
+                                       enum bl_table_design design) {
+    struct bl_subgoal *const sg = call_of(b, 1);
+    bl_subgoal_evaluate(sg);
+    bl_subgoal_set_user(sg, b);
+    for (uint64_t i = 1; i <= 100; i++) {
+        const uint64_t tokens[] = {number(i), number(i)};
+        bl_answer_insert(b->thread, sg, tokens, 2);
+    }
+    expect_false(bl_table_abolish(b->thread, b->table));
+    expect_false(bl_table_abolish_all(b->thread));
+    bl_subgoal_abandon(b->thread, sg);
+    expect_int_eq(bl_subgoal_state(sg), BL_FRESH);
+    expect_ptr_eq(bl_subgoal_user(sg), NULL);
+    expect_ptr_eq(call_of(b, 1), sg);
+    expect_size_eq(bl_answer_count(sg), design == BL_TABLE_FS ? 100 : 0);
+    const uint64_t tokens[] = {number(7), number(7)};
+    expect_int_eq(bl_answer_insert(b->thread, sg, tokens, 2),
+                  design == BL_TABLE_FS ? BL_ANSWER_REPEATED : BL_ANSWER_NEW);
+    bl_subgoal_evaluate(sg);
+    bl_subgoal_complete(b->thread, sg);
+    expect_int_eq(bl_subgoal_state(call_of(b, 1)), BL_COMPLETE);
+    bl_table_check(b->thread);
+}
+
+static void abolition_frees_every_block(struct bench *b) {
+    for (unsigned round = 0; round < 3; round++) {
+        for (uint64_t c = 1; c <= 50; c++) {
+            struct bl_subgoal *const sg = call_of(b, c);
+            expect_int_eq(bl_subgoal_state(sg), BL_FRESH);
+            for (uint64_t i = 1; i <= 200; i++) {
+                const uint64_t tokens[] = {number(i % 13), number(i), 10};
+                bl_answer_insert(b->thread, sg, tokens, 3);
+            }
+            bl_subgoal_evaluate(sg);
+            bl_subgoal_complete(b->thread, sg);
+        }
+        expect_size_eq(bl_table_check(b->thread), 50 * 200);
+        expect_true(round == 1 ? bl_table_abolish(b->thread, b->table)
+                               : bl_table_abolish_all(b->thread));
+        for (unsigned type = 0; type < BL_TYPE_COUNT; type++)
+            expect_size_eq(blocks_of(b, (enum bl_table_type)type),
+                           type == BL_TYPE_TABLE);
+        expect_size_eq(bl_table_check(b->thread), 0);
+    }
+}
+
+static void counts_follow_the_definitions(struct bench *b) {
+    // path(X,Y) right recursive on a cycle of 5, with the top call.
+    const uint64_t top[] = {2, 10};
+    struct bl_subgoal *const sg = bl_table_call(b->thread, b->table, top, 2);
+    for (uint64_t x = 1; x <= 5; x++) {
+        for (uint64_t y = 1; y <= 5; y++) {
+            const uint64_t pair[] = {number(x), number(y)};
+            bl_answer_insert(b->thread, sg, pair, 2);
+            bl_answer_insert(b->thread, sg, pair, 2);
+            bl_answer_insert(b->thread, call_of(b, x), &pair[1], 1);
+        }
+    }
+    struct bl_table_counts counts;
+    bl_table_count(b->thread, NULL, &counts);
+    expect_size_eq(counts.calls, 6);
+    expect_size_eq(counts.call_nodes, 1 + 2 + 2 * 5);
+    expect_size_eq(counts.unique, 50);
+    expect_size_eq(counts.repeated, 25);
+    expect_size_eq(counts.answer_nodes, 25 + 5 + 1 + 5 * (5 + 1));
+    expect_size_eq(counts.call_depth.min, 2);
+    expect_size_eq(counts.call_depth.sum, 12);
+    expect_size_eq(counts.answer_depth.min, 1);
+    expect_size_eq(counts.answer_depth.max, 2);
+    expect_size_eq(counts.answer_depth.sum, 25 * 2 + 25);
+    expect_str_eq(bl_table_name(b->table), "p");
+}
+
+#define FOR_EACH_VARIANT(name)                                                 \
+    TEST(name) {                                                               \
+        for (unsigned i = 0; i < VARIANTS; i++) {                              \
+            struct bench b = open_bench(&variants[i]);                         \
+            name(&b);                                                          \
+            close_bench(&b);                                                   \
+        }                                                                      \
+    }
+
+FOR_EACH_VARIANT(call_is_found_again)
+FOR_EACH_VARIANT(call_without_tokens)
+FOR_EACH_VARIANT(answers_keep_their_order)
+FOR_EACH_VARIANT(tokens_of_all_widths)
+FOR_EACH_VARIANT(strides_do_not_explode)
+FOR_EACH_VARIANT(abolition_frees_every_block)
+FOR_EACH_VARIANT(counts_follow_the_definitions)
+
+TEST(abandoned_call_starts_anew) {
+    for (unsigned i = 0; i < VARIANTS; i++) {
+        struct bench b = open_bench(&variants[i]);
+        abandoned_call_starts_anew(&b, variants[i].design);
+        close_bench(&b);
+    }
+}
+
+TEST(designs_live_side_by_side) {
+    struct bench b = open_bench(&variants[0]);
+    struct bl_table *tables[3];
+    for (unsigned d = 0; d < 3; d++)
+        tables[d] =
+            bl_table_new(b.space, "q", (enum bl_table_design)d, NULL);
+    for (unsigned d = 0; d < 3; d++) {
+        const uint64_t token = 2;
+        struct bl_subgoal *const sg =
+            bl_table_call(b.thread, tables[d], &token, 1);
+        for (uint64_t i = 1; i <= 1000; i++) {
+            const uint64_t answer = number(i * (d + 1));
+            bl_answer_insert(b.thread, sg, &answer, 1);
+        }
+    }
+    expect_size_eq(bl_table_check(b.thread), 3000);
+    expect_true(bl_table_abolish(b.thread, tables[1]));
+    expect_size_eq(bl_table_check(b.thread), 2000);
+    expect_true(bl_table_abolish_all(b.thread));
+    expect_size_eq(bl_table_check(b.thread), 0);
+    close_bench(&b);
+}
