@@ -288,24 +288,62 @@ static const char *must_not_start(void) {
     return NULL;
 }
 
-void bl_image_start(const struct bl_image_options *options) {
+static const char *start_text(void) {
     struct bl_maps maps;
-    image.options = *options;
-    image.count = 0;
-    image.directory = -1;
-    const char *wrong = must_not_start();
-    if (!wrong && bl_maps_read(0, &maps) < 0)
-        wrong = "the list of mappings cannot be read";
-    if (wrong) {
-        struct bl_image_record *r = add_record("the program");
-        note_reason(r, wrong);
-        return;
-    }
+    if (bl_maps_read(0, &maps) < 0)
+        return "the list of mappings cannot be read";
     image.random = bl_file_addresses_are_random();
     image.no_directory =
-        bl_shadow_open_directory(options->directory, &image.directory);
+        bl_shadow_open_directory(image.options.directory, &image.directory);
     take_all(&maps);
     if (image.directory >= 0)
         bl_os_close(image.directory);
     bl_maps_free(&maps);
+    return NULL;
+}
+
+// Without a record the report could not say why nothing is huge.
+static void note_program(const char *reason) {
+    char path[256];
+    bl_file_program_path(path, sizeof path);
+    struct bl_image_record *r = add_record(path);
+    if (r)
+        note_reason(r, reason);
+}
+
+static void say_record(const struct bl_image_record *r) {
+    char buffer[512];
+    struct bl_text t;
+    bl_message_begin(&t, buffer, sizeof buffer);
+    bl_text_str(&t, r->path);
+    bl_text_str(&t, ": text ");
+    bl_text_str(&t, bl_image_mechanism_names[r->mechanism]);
+    bl_text_str(&t, ", ");
+    bl_text_u64(&t, r->huge_bytes / BL_MIB);
+    bl_text_str(&t, " of ");
+    bl_text_u64(&t, r->unit_bytes / BL_MIB);
+    bl_text_str(&t, " MiB huge");
+    if (r->made)
+        bl_text_str(&t, ", shadow made");
+    if (r->reason)
+        bl_text_str(&t, ": ");
+    bl_text_str(&t, r->reason ? r->reason : "");
+    bl_message_end(&t);
+}
+
+void bl_image_start(const struct bl_image_options *options) {
+    image.options = *options;
+    image.count = 0;
+    image.directory = -1;
+    if (bl_file_has_raised_privileges())
+        return;
+    const char *wrong = must_not_start();
+    if (!wrong && options->text)
+        wrong = start_text();
+    if (wrong)
+        note_program(wrong);
+    else if (options->text && image.count == 0)
+        note_program("no whole 2 MiB unit of text or read-only data");
+    for (uint32_t i = 0; i < image.count && options->verbose; i++)
+        say_record(&image.records[i]);
 }

@@ -28,9 +28,11 @@ enum bl_image_mechanism {
 extern const char *const bl_image_mechanism_names[BL_IMAGE_MECHANISMS];
 
 struct bl_image_options {
-    const char *directory; // root of the shadow directories; "": the usual
-    bool data;             // written segments and the heap behind them too
-    bool stack;            // the first thread's stack too
+    const char *directory; // root of the shadow directories; NULL: the usual
+    bool text;             // text and read-only data
+    bool data;             // written segments and the memory behind brk
+    bool stack;            // the first thread's stack
+    bool verbose;          // one line per object on standard error
 };
 
 // One object: the program or a library.
@@ -43,8 +45,8 @@ struct bl_image_record {
     bool made;           // this process made the shadow
 };
 
-// For the preload constructor and static start-up; never in a program with
-// raised privileges (AT_SECURE). Needs 64 KiB of stack.
+// For the preload constructor and static start-up. Does nothing in a program
+// with raised privileges (AT_SECURE). Needs 64 KiB of stack.
 void bl_image_start(const struct bl_image_options *options);
 
 // What `bl_image_start` did, const after it. The number of records.

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <sys/auxv.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -229,6 +230,10 @@ void bl_file_sleep_ms(uint32_t ms) {
 }
 
 uint32_t bl_file_user(void) { return (uint32_t)bl_syscall0(SYS_geteuid); }
+
+bool bl_file_has_raised_privileges(void) {
+    return getauxval(AT_SECURE) != 0;
+}
 
 // The link count of a process's task directory is 2 and its threads.
 uint32_t bl_file_thread_count(void) {

@@ -81,6 +81,8 @@ struct bl_file_time bl_file_now(void); // the clock that stamps files
 void bl_file_sleep_ms(uint32_t ms);
 
 uint32_t bl_file_user(void); // effective
+// AT_SECURE: set-user-ID and the like; the environment is not to be trusted.
+bool bl_file_has_raised_privileges(void);
 
 // Memory anywhere, 2 MiB-aligned where `bytes` is that large; NULL: none.
 void *bl_file_scratch(size_t bytes);

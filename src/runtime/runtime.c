@@ -2,6 +2,7 @@
 #include "runtime/runtime.h"
 
 #include "heap/heap.h"
+#include "image/image.h"
 #include "runtime/fork.h"
 #include "runtime/libc_heap.h"
 #include "runtime/options.h"
@@ -59,6 +60,19 @@ static void at_first_allocation(void) { apply_options(environ); }
 
 void (*bl_heap_start_hook)(void) = at_first_allocation;
 
+// While there is one thread, and never for a program with raised privileges.
+static void start_image(void) {
+    const struct bl_image_options wanted = {
+        .directory = bl_options.shadow_dir,
+        .text = bl_options.image,
+        .data = bl_options.data,
+        .stack = bl_options.stack,
+        .verbose = bl_options.verbose > 0,
+    };
+    if (!is_off && (wanted.text || wanted.data || wanted.stack))
+        bl_image_start(&wanted);
+}
+
 __attribute__((constructor(101))) static void
 at_constructor(int argc, char **argv, char **environment) {
     (void)argc;
@@ -66,6 +80,7 @@ at_constructor(int argc, char **argv, char **environment) {
     if (!is_off)
         bl_free(bl_malloc(1)); // the heap starts and reads the options
     apply_options(environment);
+    start_image();
     bl_fork_start();
 }
 
