@@ -29,6 +29,12 @@ static const struct bl_option compare_options[] = {
     BL_OPTION_HEAP,
     {0}};
 
+static const struct bl_option doctor_options[] = {
+    {"json", 0, NULL, false, "the findings as JSON (bigleaf.doctor/1)"},
+    {"root", 0, "DIR", false,
+     "read copies of /proc and /sys below DIR, try nothing on this machine"},
+    {0}};
+
 const struct bl_command bl_commands[] = {
     {"run", "[OPTION...] [--] PROGRAM [ARG...]",
      "run PROGRAM with its memory on huge pages",
@@ -41,6 +47,11 @@ const struct bl_command bl_commands[] = {
      "2 wrong usage; 3 the machine lacks something; 126 and 127 as a shell\n"
      "gives.\n",
      compare_options, true, bl_compare_main},
+    {"doctor", "[OPTION...] [PROGRAM]",
+     "say whether this machine gives huge pages, and what mends it",
+     "With PROGRAM: what Bigleaf would do with it, and why.\n"
+     "Exit status: 0 huge pages can be had; 2 wrong usage; 3 they cannot.\n",
+     doctor_options, false, bl_doctor_main},
     {0}};
 
 const struct bl_command *bl_command_find(const char *name) {

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: MIT
+//
+// Other processes, as /proc shows them.
+//
 #include "os/machine.h"
 
 #include "os/os.h"
@@ -23,38 +26,9 @@ static bool field(const char *text, const char *name, uint64_t *out) {
     return false;
 }
 
-#define THP "/sys/kernel/mm/transparent_hugepage/"
-
-// The word in square brackets of a file that lists its choices.
-static bool chosen(const char *path, char *out, size_t capacity) {
-    char text[256];
-    if (bl_os_read_file(path, text, sizeof text) <= 0)
-        return false;
-    const char *open = strchr(text, '[');
-    const size_t n = open ? strcspn(open + 1, "]") : 0;
-    if (!open || n >= capacity)
-        return false;
-    memcpy(out, open + 1, n);
-    out[n] = '\0';
-    return true;
-}
-
-enum bl_thp_mode bl_machine_thp_mode(void) {
-    char word[32];
-    if (!chosen(THP "enabled", word, sizeof word)) {
-        const bool sys = access("/sys/kernel/mm", F_OK) == 0;
-        const bool thp = access(THP, F_OK) == 0;
-        return sys && !thp ? BL_THP_ABSENT : BL_THP_UNKNOWN;
-    }
-    return bl_str_eq(word, "always")    ? BL_THP_ALWAYS
-           : bl_str_eq(word, "madvise") ? BL_THP_MADVISE
-           : bl_str_eq(word, "never")   ? BL_THP_NEVER
-                                        : BL_THP_UNKNOWN;
-}
-
 int bl_machine_process_memory(int pid, struct bl_process_memory *out) {
     char path[64];
-    char text[4096];
+    char text[8192];
     uint64_t kib = 0;
     uint64_t enabled = 1;
     *out = (struct bl_process_memory){0};

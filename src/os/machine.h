@@ -26,6 +26,55 @@ enum bl_thp_mode {
 
 enum bl_thp_mode bl_machine_thp_mode(void);
 
+// What happened when this command tried; in a child, so that neither a signal
+// nor a filter that kills can harm it.
+struct bl_probe {
+    bool ran;            // the child came to its end
+    int map_errno;       // of mapping 8 MiB; 0: mapped
+    int advise_errno;    // of MADV_HUGEPAGE
+    uint64_t huge_bytes; // of 4 MiB advised and touched, read back
+    bool by_faults;      // judged by page faults, for want of /proc
+    int collapse_errno;  // of MADV_COLLAPSE on touched memory
+    uint64_t collapsed_bytes;
+    int hugetlb_errno;  // of a 2 MiB page of the pool, touched
+    int thp_disabled;   // PR_GET_THP_DISABLE: 0, 1 or 3; BL_UNKNOWN
+    int disabled_errno; // why that is unknown
+};
+
+// BL_UNKNOWN, BL_NO_LIMIT and "" stand for what could not be read.
+struct bl_machine {
+    bool proc;
+    bool sys;
+    char kernel[65];
+    char libc[32];
+    enum bl_thp_mode thp;
+    char thp_defrag[24];
+    char thp_shmem[24];
+    int64_t thp_huge_bytes; // what one huge page holds
+    int khugepaged_defrag;
+    int64_t pool_total, pool_free, pool_reserved, pool_overcommit; // of 2 MiB
+    int64_t pool_giant_free;                                       // of 1 GiB
+    int cgroup_version;                                            // 0: none
+    char cgroup_path[256];
+    uint64_t cgroup_limit, cgroup_usage; // bytes; the tightest above us
+    uint64_t cgroup_hugetlb_limit;       // bytes, pages of 2 MiB
+    int64_t memory_total, memory_available;
+    int64_t free_huge_blocks; // free and contiguous, in units of 2 MiB
+    int overcommit;           // vm.overcommit_memory
+    uint64_t address_limit;   // RLIMIT_AS
+    int shm;                  // /dev/shm is there: 0 or 1
+    int shm_noexec;
+    int seccomp; // 0 none, 1 strict, 2 filter
+    int hypervisor;
+    int page_reporting; // free pages go back to the hypervisor
+    int ptrace_scope;
+};
+
+// Reads the files below `root` ("" for this machine; else a folder that holds
+// copies of /proc and /sys).
+void bl_machine_read(struct bl_machine *out, const char *root);
+void bl_machine_probe(struct bl_probe *out);
+
 struct bl_process_memory {
     uint64_t rss; // bytes, without hugetlb
     uint64_t hugetlb;

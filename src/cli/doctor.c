@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+//
+// `bigleaf doctor`: what this machine allows, tried out and read back; and
+// `bigleaf doctor PROGRAM`: what Bigleaf would do with a program.
+//
+#include "cli/doctor.h"
+
+#include "cli/json.h"
+#include "cli/request.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void text_findings(const struct bl_machine *m,
+                          const struct bl_findings *f) {
+    printf("Linux %s, %s\n\n", m->kernel, m->libc);
+    for (size_t i = 0; i < f->count; i++) {
+        printf("  %-8s %s\n", bl_level_names[f->at[i].level], f->at[i].text);
+        if (f->at[i].remedy)
+            printf("           mend: %s\n", f->at[i].remedy);
+    }
+    printf("\n%s\n", f->verdict);
+}
+
+// `unknown` becomes null.
+static void json_known(struct bl_json *j, const char *key, int64_t value) {
+    if (value == BL_UNKNOWN)
+        bl_json_null(j, key);
+    else
+        bl_json_i64(j, key, value);
+}
+
+static void json_limit(struct bl_json *j, const char *key, uint64_t value) {
+    if (value == BL_NO_LIMIT)
+        bl_json_null(j, key);
+    else
+        bl_json_u64(j, key, value);
+}
+
+static void json_facts(struct bl_json *j, const struct bl_machine *m) {
+    static const char *const modes[] = {"unknown", "always", "madvise", "never",
+                                        "absent"};
+    bl_json_string(j, "kernel", m->kernel);
+    bl_json_string(j, "libc", m->libc);
+    bl_json_bool(j, "proc", m->proc);
+    bl_json_bool(j, "sys", m->sys);
+    bl_json_string(j, "thp_enabled", modes[m->thp]);
+    bl_json_string(j, "thp_defrag", m->thp_defrag);
+    bl_json_string(j, "thp_shmem", m->thp_shmem);
+    json_known(j, "khugepaged_defrag", m->khugepaged_defrag);
+    json_known(j, "huge_page_bytes", m->thp_huge_bytes);
+    json_known(j, "hugetlb_pages", m->pool_total);
+    json_known(j, "hugetlb_free", m->pool_free);
+    json_known(j, "hugetlb_reserved", m->pool_reserved);
+    json_known(j, "hugetlb_overcommit", m->pool_overcommit);
+    json_known(j, "hugetlb_1gib_free", m->pool_giant_free);
+    json_known(j, "memory_bytes", m->memory_total);
+    json_known(j, "memory_available_bytes", m->memory_available);
+    json_known(j, "free_contiguous_2mib", m->free_huge_blocks);
+    bl_json_i64(j, "cgroup_version", m->cgroup_version);
+    bl_json_string(j, "cgroup_path", m->cgroup_path);
+    json_limit(j, "cgroup_limit_bytes", m->cgroup_limit);
+    json_limit(j, "cgroup_usage_bytes", m->cgroup_usage);
+    json_limit(j, "cgroup_hugetlb_limit_bytes", m->cgroup_hugetlb_limit);
+    json_limit(j, "address_space_limit_bytes", m->address_limit);
+    json_known(j, "overcommit", m->overcommit);
+    json_known(j, "shm", m->shm);
+    json_known(j, "shm_noexec", m->shm_noexec);
+    json_known(j, "seccomp", m->seccomp);
+    json_known(j, "hypervisor", m->hypervisor);
+    json_known(j, "page_reporting", m->page_reporting);
+    json_known(j, "ptrace_scope", m->ptrace_scope);
+}
+
+static void json_probe(struct bl_json *j, const struct bl_probe *p) {
+    bl_json_open(j, "tried", '{');
+    bl_json_bool(j, "finished", p->ran);
+    json_known(j, "thp_disabled", p->thp_disabled);
+    bl_json_i64(j, "map_errno", p->map_errno);
+    bl_json_i64(j, "madvise_errno", p->advise_errno);
+    bl_json_u64(j, "huge_bytes", p->huge_bytes);
+    bl_json_bool(j, "by_faults", p->by_faults);
+    bl_json_i64(j, "collapse_errno", p->collapse_errno);
+    bl_json_u64(j, "collapsed_bytes", p->collapsed_bytes);
+    bl_json_i64(j, "hugetlb_errno", p->hugetlb_errno);
+    bl_json_close(j, '}');
+}
+
+static void json_findings(const struct bl_machine *m, const struct bl_probe *p,
+                          const struct bl_findings *f) {
+    struct bl_json j = {.out = stdout};
+    bl_json_open(&j, NULL, '{');
+    bl_json_string(&j, "schema", "bigleaf.doctor/1");
+    bl_json_bool(&j, "huge_pages", f->huge_pages);
+    bl_json_string(&j, "verdict", f->verdict);
+    json_facts(&j, m);
+    if (p)
+        json_probe(&j, p);
+    bl_json_open(&j, "findings", '[');
+    for (size_t i = 0; i < f->count; i++) {
+        bl_json_open(&j, NULL, '{');
+        bl_json_string(&j, "level", bl_level_names[f->at[i].level]);
+        bl_json_string(&j, "text", f->at[i].text);
+        if (f->at[i].remedy)
+            bl_json_string(&j, "remedy", f->at[i].remedy);
+        else
+            bl_json_null(&j, "remedy");
+        bl_json_close(&j, '}');
+    }
+    bl_json_close(&j, ']');
+    bl_json_close(&j, '}');
+    putchar('\n');
+}
+
+static int examine_machine(const char *root, bool json) {
+    struct bl_machine machine;
+    struct bl_probe probe;
+    struct bl_findings findings;
+    bl_machine_read(&machine, root ? root : "");
+    if (!root)
+        bl_machine_probe(&probe);
+    bl_diagnose(&machine, root ? NULL : &probe, &findings);
+    if (json)
+        json_findings(&machine, root ? NULL : &probe, &findings);
+    else
+        text_findings(&machine, &findings);
+    const int status = findings.huge_pages ? 0 : BL_EXIT_MACHINE;
+    bl_findings_free(&findings);
+    return status;
+}
+
+static void text_program(const struct bl_program *p,
+                         const struct bl_plan *plan) {
+    char *kind = bl_program_describe(p);
+    printf("%s\n", p->script ? p->script : p->path);
+    if (p->script)
+        printf("  script of    %s\n", p->path);
+    printf("  kind         %s\n", kind);
+    if (p->interpreter)
+        printf("  loader       %s\n", p->interpreter);
+    printf("  malloc       %s\n", p->runtime_inside   ? "Bigleaf, linked in"
+                                  : p->defines_malloc ? "its own"
+                                                      : "its libc's");
+    printf("  hugetlb tunable of glibc (2.35)  %s\n",
+           p->tunable ? "yes" : "no");
+    if (p->text_bytes)
+        printf("  text         %.1f MiB, aligned to %llu KiB, %.0f MiB of it "
+               "in whole huge pages\n",
+               (double)p->text_bytes / (double)BL_MIB,
+               (unsigned long long)p->text_align >> 10,
+               (double)p->text_whole / (double)BL_MIB);
+    if (p->data_bytes)
+        printf("  data         %.1f MiB\n",
+               (double)p->data_bytes / (double)BL_MIB);
+    printf("  heap by      %s: %s\n", bl_mechanism_names[plan->mechanism],
+           plan->why);
+    free(kind);
+}
+
+static void json_program(const struct bl_program *p,
+                         const struct bl_plan *plan) {
+    struct bl_json j = {.out = stdout};
+    char *kind = bl_program_describe(p);
+    bl_json_open(&j, NULL, '{');
+    bl_json_string(&j, "schema", "bigleaf.program/1");
+    bl_json_string(&j, "file", p->script ? p->script : p->path);
+    bl_json_string(&j, "executes", p->path);
+    bl_json_string(&j, "kind", kind);
+    bl_json_bool(&j, "script", p->script != NULL);
+    bl_json_bool(&j, "static", p->kind == BL_PROGRAM_STATIC);
+    bl_json_string(&j, "loader", p->interpreter ? p->interpreter : "");
+    bl_json_bool(&j, "setuid", p->secure);
+    bl_json_bool(&j, "own_malloc", p->defines_malloc);
+    bl_json_bool(&j, "hugetlb_tunable", p->tunable);
+    bl_json_bool(&j, "runtime_linked_in", p->runtime_inside);
+    bl_json_u64(&j, "text_bytes", p->text_bytes);
+    bl_json_u64(&j, "text_align", p->text_align);
+    bl_json_u64(&j, "text_huge_bytes", p->text_whole);
+    bl_json_u64(&j, "data_bytes", p->data_bytes);
+    bl_json_open(&j, "mechanisms", '{');
+    bl_json_string(&j, "heap", bl_mechanism_names[plan->mechanism]);
+    bl_json_string(&j, "heap_reason", plan->why);
+    bl_json_close(&j, '}');
+    bl_json_close(&j, '}');
+    putchar('\n');
+    free(kind);
+}
+
+static int examine_program(const struct bl_cursor *cursor, bool json) {
+    const struct bl_request request = {.heap = BL_HEAP_BIGLEAF};
+    struct bl_program program;
+    struct bl_plan plan;
+    int status = bl_request_program(cursor, &program);
+    if (status)
+        return status;
+    status = bl_plan_make(cursor->command, &request, &program, &plan);
+    (json ? json_program : text_program)(&program, &plan);
+    if (status == 0 && plan.failed)
+        status = BL_EXIT_MACHINE;
+    bl_plan_free(&plan);
+    bl_program_free(&program);
+    return status;
+}
+
+int bl_doctor_main(const struct bl_command *self, int argc, char **argv) {
+    struct bl_cursor cursor = {
+        .command = self, .argv = argv, .argc = argc, .at = 1};
+    bool json = false;
+    const char *root = NULL;
+    enum bl_step step;
+    while ((step = bl_cursor_next(&cursor)) == BL_STEP_OPTION) {
+        if (strcmp(cursor.option->name, "json") == 0)
+            json = true;
+        else
+            root = cursor.value;
+    }
+    if (step != BL_STEP_END)
+        return step == BL_STEP_HELP ? 0 : BL_EXIT_USAGE;
+    if (argc - cursor.at > 1)
+        return bl_usage(self, "one program at a time");
+    if (cursor.at < argc)
+        return examine_program(&cursor, json);
+    return examine_machine(root, json);
+}
