@@ -10,6 +10,7 @@
 
 #include "cli/json.h"
 #include "cli/sampler.h"
+#include "image/place.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -54,12 +55,28 @@ static const char *file_of(const struct bl_program *program) {
     return program->script ? program->script : program->path;
 }
 
+// What the runtime cannot do from inside: an address that huge text needs, and
+// a program that no preload reaches. A reason against it is no error; the
+// report shows what the text got.
+static void place_text(const struct bl_program *program,
+                       const struct bl_plan *plan) {
+    const char *image = getenv("BIGLEAF_IMAGE");
+    const char *master = getenv("BIGLEAF");
+    const bool wanted =
+        image && (strcmp(image, "on") == 0 || strcmp(image, "1") == 0);
+    if (!wanted || program->secure || (master && strcmp(master, "off") == 0))
+        return;
+    const bool runtime = plan->mechanism == BL_MECHANISM_BIGLEAF;
+    bl_place_before_exec(program->path, getenv("BIGLEAF_SHADOW_DIR"), runtime);
+}
+
 static void exec_program(const struct bl_program *program,
                          const struct bl_plan *plan, char **argv) {
     const char *file = file_of(program);
     char *path =
         strchr(file, '/') ? bl_xstrdup(file) : bl_xprintf("./%s", file);
     bl_plan_apply(plan);
+    place_text(program, plan);
     // A file without a header is a script for /bin/sh, as in a shell.
     execvp(path, argv);
 }

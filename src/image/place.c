@@ -28,6 +28,7 @@ struct place {
     struct bl_elf elf;
     struct bl_file_facts facts;
     int file; // the program, here
+    bool runtime; // will be inside
     bool verbose;
     const char *path;
     const char *shadow_root;
@@ -315,8 +316,7 @@ static const char *place(struct place *p) {
         return wrong;
     const bool moves = p->bias % BL_HUGE_SIZE != 0 &&
                        bl_file_addresses_are_random();
-    // A program with an interpreter gets its shadow from the runtime.
-    if (!moves && p->elf.interpreter)
+    if (!moves && p->runtime)
         return NULL;
     p->new_bias = moves ? better_bias(p) : p->bias;
     wrong = open_shadow(p);
@@ -416,7 +416,7 @@ static const char *need_none(const struct place *p) {
         return "no whole 2 MiB unit of text or read-only data";
     if (p->elf.text_relocations)
         return "its text is relocated";
-    if (!p->elf.interpreter)
+    if (!p->runtime)
         return NULL;
     uint64_t align = 0;
     for (uint32_t i = 0; i < p->elf.count; i++) {
@@ -428,13 +428,15 @@ static const char *need_none(const struct place *p) {
     return bl_file_addresses_are_random() ? NULL : "the runtime can do it";
 }
 
-const char *bl_place_before_exec(const char *path, const char *shadow_root) {
+const char *bl_place_before_exec(const char *path, const char *shadow_root,
+                                 bool runtime) {
     const char *verbose = getenv("BIGLEAF_VERBOSE");
     struct place p = {
         .path = path,
         .shadow_root = shadow_root,
         .shadow_fd = -1,
         .program_fd = -1,
+        .runtime = runtime,
         .verbose = verbose && verbose[0] > '0',
     };
     p.file = bl_file_open(path);
