@@ -6,6 +6,7 @@
 // from another heap than the one that will free it.
 //
 #include "heap/fast.h"
+#include "heap/cxx.h"
 #include "heap/internal.h"
 
 #include <errno.h>
@@ -138,3 +139,8 @@ void *__libc_valloc(size_t bytes) SAME_AS(valloc);
 void *__libc_pvalloc(size_t bytes) SAME_AS(pvalloc);
 int __posix_memalign(void **out, size_t align, size_t bytes)
     SAME_AS(posix_memalign);
+
+void bl_new_without_library(void) {
+    bl_fatal("operator new: out of memory, and no C++ library to throw "
+             "std::bad_alloc");
+}

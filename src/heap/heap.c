@@ -56,6 +56,11 @@ void *bl_out_of_memory(void) {
 // ---------------------------------------------------------------------------
 // malloc
 
+static void *class_alloc(uint32_t c) {
+    struct bl_local *local = bl_local_self();
+    return local ? bl_local_alloc(local, &bl_class_pools[c], c) : NULL;
+}
+
 static void *large_alloc(size_t bytes, size_t align, bool *zeroed) {
     if (bytes > PTRDIFF_MAX)
         return NULL;
@@ -74,7 +79,7 @@ void *bl_malloc_slow(size_t bytes) {
     void *p = NULL;
     if (bytes <= BL_CLASS_MAX) {
         const uint32_t c = bl_class_of(bytes);
-        p = bl_local_alloc(bl_self, &bl_class_pools[c], c);
+        p = class_alloc(c);
     } else {
         bool zeroed = false;
         p = large_alloc(bytes, 1, &zeroed);
@@ -156,7 +161,7 @@ void *bl_memalign(size_t align, size_t bytes) {
     bool zeroed = false;
     if (align <= BL_SLICE_BYTES && bytes <= BL_CLASS_MAX) {
         const uint32_t c = aligned_class(align, bytes);
-        p = bl_local_alloc(bl_self, &bl_class_pools[c], c);
+        p = class_alloc(c);
     } else {
         p = large_alloc(bytes ? bytes : 1, align, &zeroed);
     }
@@ -198,12 +203,14 @@ void bl_heap_info(struct mallinfo2 *out) {
     out->arena = units << BL_HUGE_SHIFT;
     out->ordblks = totals.pages;
     out->hblks = totals.blocks;
-    out->uordblks = totals.block_bytes;
+    out->uordblks =
+        totals.block_bytes + bl_load_relaxed(&bl_stats.run_bytes_now);
     out->fordblks = out->arena > out->uordblks ? out->arena - out->uordblks : 0;
     out->keepcost = warm << BL_HUGE_SHIFT;
 }
 
 void bl_heap_check(void) {
     bl_reservoir_check();
-    bl_local_check(bl_self);
+    if (bl_self != NULL)
+        bl_local_check(bl_self);
 }

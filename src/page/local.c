@@ -12,12 +12,8 @@
 
 #include <pthread.h>
 
-#define EMPTY_ENTRIES                                                          \
-    { [0 ... BL_POOLS_MAX - 1] = {.first = &bl_no_page } }
-
-struct bl_local bl_no_local = {.entries = EMPTY_ENTRIES};
 _Thread_local struct bl_local *bl_self
-    __attribute__((tls_model("initial-exec"))) = &bl_no_local;
+    __attribute__((tls_model("initial-exec")));
 uintptr_t bl_seal;
 
 static struct bl_local *all_locals; // lock:bl_lock_locals
@@ -66,7 +62,7 @@ static struct bl_local *new_local(void) {
 }
 
 struct bl_local *bl_local_attach(void) {
-    if (bl_self != &bl_no_local)
+    if (bl_self != NULL)
         return bl_self;
     if (!start_once())
         return NULL;
@@ -87,7 +83,7 @@ struct bl_local *bl_local_attach(void) {
 
 static void make_global(struct bl_page *page) {
     struct bl_pool *pool = page->pool;
-    bl_store_relaxed(&page->owner, 0);
+    bl_store_relaxed(&page->owner, BL_NOBODY);
     bl_lock_acquire(&bl_lock_pages);
     bl_chain_push_last(&pool->global, page);
     bl_lock_release(&bl_lock_pages);
@@ -107,12 +103,12 @@ static void give_up_entry(struct bl_entry *entry) {
 
 void bl_local_detach(void) {
     struct bl_local *local = bl_self;
-    if (local == &bl_no_local)
+    if (local == NULL)
         return;
     bl_revived_drain(local, local);
     for (unsigned i = 0; i < BL_POOLS_MAX; i++)
         give_up_entry(&local->entries[i]);
-    bl_self = &bl_no_local;
+    bl_self = NULL;
     bl_lock_acquire(&bl_lock_locals);
     bl_lock_acquire(&bl_lock_pages);
     while (local->void_count > 0)

@@ -43,8 +43,8 @@ struct bl_block {
 struct bl_page {
     // First line: all that malloc and free touch.
     struct bl_block *free;    // owner: blocks to hand out
-    _Atomic(uintptr_t) owner; // local or private pool, plus BL_PAGE_FULL; 0:
-                              // global or unused. Others compare it only
+    _Atomic(uintptr_t) owner; // local or private pool, plus BL_PAGE_FULL, or
+                              // BL_NOBODY. Others compare it only
     uint32_t used;            // owner: blocks handed out
     uint16_t back;            // const: slices back to the page's first slice
     uint16_t slices;          // const
@@ -64,6 +64,8 @@ struct bl_page {
 };
 
 #define BL_PAGE_FULL ((uintptr_t)1)     // of `owner`
+#define BL_NOBODY ((uintptr_t)2)        // global or unused; not NULL, which a
+                                        // thread without local would match
 #define BL_REMOTE_NOTIFY ((uintptr_t)1) // of `remote`: report the next one
 
 enum bl_page_state {
@@ -113,7 +115,8 @@ struct bl_pool {
 };
 
 extern struct bl_page bl_no_page;
-extern struct bl_local bl_no_local;
+// NULL until the thread's first allocation. Zero at first, since an early
+// caller may run before the thread-local data has its initial values.
 extern _Thread_local struct bl_local *bl_self
     __attribute__((tls_model("initial-exec")));
 extern uintptr_t bl_seal; // const after start
@@ -185,6 +188,10 @@ BL_INLINE bool bl_block_is_in_use(const struct bl_page *page, const void *p) {
            ((const struct bl_block *)p)->seal != bl_seal_of(p);
 }
 
+// The calling thread's local, made or adopted at its first use; NULL without
+// memory. Starts the reservoir when it is the first of all.
+struct bl_local *bl_local_attach(void);
+
 // Slow paths: `owner` is the caller's local or private pool.
 void *bl_entry_alloc(struct bl_entry *entry, struct bl_pool *pool,
                      uintptr_t owner);
@@ -193,6 +200,10 @@ void bl_page_free_slow(struct bl_page *page, void *p);
 // Ends the program with one line on what is wrong with `p`.
 BL_NORETURN BL_COLD void bl_misuse(const char *call, const struct bl_page *page,
                                    const void *p);
+
+BL_INLINE struct bl_local *bl_local_self(void) {
+    return BL_LIKELY(bl_self != NULL) ? bl_self : bl_local_attach();
+}
 
 // A block of shared pool number `index`, whose local entry this is.
 BL_INLINE void *bl_local_alloc(struct bl_local *local, struct bl_pool *pool,
@@ -229,9 +240,6 @@ BL_MUST_USE bool bl_span_resize(struct bl_page *page, size_t bytes);
 // 64 KiB), and makes it shared pool number `index`.
 void bl_pool_init(struct bl_pool *pool, const char *name, size_t block_bytes,
                   uint32_t index);
-// The calling thread's local, made or adopted at its first use; NULL without
-// memory. Starts the reservoir when it is the first of all.
-struct bl_local *bl_local_attach(void);
 // Gives up the calling thread's local: pages with free blocks become global.
 void bl_local_detach(void);
 // Says that shared pools below `count` are taken. Before the first attach.

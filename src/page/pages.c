@@ -130,7 +130,7 @@ struct bl_page *bl_page_new(struct bl_pool *pool, uintptr_t owner) {
 }
 
 static void forget(struct bl_page *page) {
-    bl_store_relaxed(&page->owner, 0);
+    bl_store_relaxed(&page->owner, BL_NOBODY);
     bl_store_relaxed(&page->state, BL_PAGE_NONE);
     bl_store_relaxed(&page->remote, 0);
     page->carved = 0;
@@ -150,7 +150,7 @@ void bl_page_drop(struct bl_page *page) {
 void bl_page_retire(struct bl_page *page) {
     BL_ASSERT(page->used == 0 && bl_load_relaxed(&page->remote) == 0);
     struct bl_local *self = bl_self;
-    if (page->slices > 1 || page->pool->is_private || self == &bl_no_local ||
+    if (page->slices > 1 || page->pool->is_private || self == NULL ||
         self->void_count >= BL_VOIDS_MAX / 2) {
         bl_page_drop(page);
         return;
@@ -196,10 +196,6 @@ static bool next_page(struct bl_entry *entry, struct bl_pool *pool,
 
 void *bl_entry_alloc(struct bl_entry *entry, struct bl_pool *pool,
                      uintptr_t owner) {
-    if (owner == (uintptr_t)&bl_no_local) {
-        struct bl_local *local = bl_local_attach();
-        return local ? bl_local_alloc(local, pool, pool->index) : NULL;
-    }
     for (;;) {
         struct bl_page *page = entry->first;
         if (page == &bl_no_page) {

@@ -175,8 +175,10 @@ static void run_block_free(struct bl_pool *pool, void *block) {
 void *bl_pool_alloc(struct bl_pool *pool) {
     if (BL_UNLIKELY(pool->run_bytes != 0))
         return run_block_alloc(pool);
-    if (!pool->is_private)
-        return bl_local_alloc(bl_self, pool, pool->index);
+    if (!pool->is_private) {
+        struct bl_local *local = bl_local_self();
+        return local ? bl_local_alloc(local, pool, pool->index) : NULL;
+    }
     struct bl_page *page = pool->own.first;
     if (BL_LIKELY(page->free != NULL))
         return bl_page_pop(page);

@@ -36,7 +36,7 @@ void *bl_span_alloc(size_t bytes, size_t align, bool *zeroed) {
     page->capacity = 1;
     page->pool = NULL;
     set_slices(page, slices);
-    bl_store_relaxed(&page->owner, 0);
+    bl_store_relaxed(&page->owner, BL_NOBODY);
     bl_store_relaxed(&page->state, BL_PAGE_SPAN);
     return bl_page_start(page);
 }

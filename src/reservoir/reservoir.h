@@ -90,8 +90,8 @@ BL_MUST_USE struct bl_run *bl_run_acquire(size_t bytes, size_t align);
 void bl_run_release(struct bl_run *run);
 // Makes it `bytes` long without moving it; false where that cannot be.
 BL_MUST_USE bool bl_run_resize(struct bl_run *run, size_t bytes);
-// Gives it a new address with room for `bytes`, moving page table entries and
-// not bytes; NULL, and nothing changed, where that cannot be.
+// Makes it `bytes` long at a new address with more room, moving page table
+// entries and not bytes; NULL, and nothing changed, where that cannot be.
 BL_MUST_USE struct bl_run *bl_run_move(struct bl_run *run, size_t bytes);
 // The run in use that starts at `p`, or NULL.
 struct bl_run *bl_run_at(const void *p);

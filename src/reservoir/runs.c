@@ -34,6 +34,11 @@ static size_t block_bytes(const struct bl_run *run) {
     return BL_HUGE_SIZE << run->order;
 }
 
+static void set_bytes(struct bl_run *run, size_t bytes) {
+    BL_COUNT_BY(run_bytes_now, bytes - run->bytes);
+    run->bytes = bytes;
+}
+
 static size_t mapped_for(size_t bytes, bool grown) {
     const size_t whole = bl_align_up(bytes, BL_HUGE_SIZE);
     if (whole - bytes <= bytes >> SLACK_SHIFT || (grown && bytes >= 2 * BL_HUGE_SIZE))
@@ -150,7 +155,7 @@ struct bl_run *bl_run_acquire(size_t bytes, size_t align) {
     if (run == NULL && bl_warm_purge(UINT64_MAX) > 0)
         run = acquire_locked(bytes, align);
     if (run != NULL)
-        run->bytes = bytes;
+        set_bytes(run, bytes);
     bl_lock_release(&bl_lock_reservoir);
     return run;
 }
@@ -183,6 +188,7 @@ void bl_run_address_free(uint32_t index, size_t units) {
 void bl_run_release(struct bl_run *run) {
     bl_lock_acquire(&bl_lock_reservoir);
     BL_CHECK(run->state == BL_RUN_USED);
+    set_bytes(run, 0);
     let_go(run);
     bl_lock_release(&bl_lock_reservoir);
     bl_reservoir_purge(false);
@@ -267,7 +273,7 @@ bool bl_run_resize(struct bl_run *run, size_t bytes) {
         shrink_locked(run, bytes);
     if (ok) {
         run->grown |= bytes > run->bytes;
-        run->bytes = bytes;
+        set_bytes(run, bytes);
     }
     bl_lock_release(&bl_lock_reservoir);
     return ok;
@@ -290,23 +296,37 @@ static bool move_memory(struct bl_run *from, struct bl_run *to) {
     to->mapped = from->mapped;
     to->dirty = from->dirty;
     to->bytes = from->bytes;
-    to->grown = from->grown;
+    to->grown = true;
     return true;
+}
+
+static struct bl_run *move_locked(struct bl_run *run, size_t bytes) {
+    unsigned order = 0;
+    if (!order_for(mapped_for(bytes, true), 1, &order))
+        return NULL;
+    struct bl_run *to = take_block(order);
+    if (to == NULL)
+        return NULL;
+    if (!move_memory(run, to)) {
+        give_block(to);
+        return NULL;
+    }
+    if (grow_locked(to, bytes)) {
+        set_bytes(to, bytes);
+        give_block(run);
+        return to;
+    }
+    // Back to where it was; the kernel has just made that place free.
+    BL_CHECK(move_memory(to, run));
+    give_block(to);
+    return NULL;
 }
 
 struct bl_run *bl_run_move(struct bl_run *run, size_t bytes) {
     bl_lock_acquire(&bl_lock_reservoir);
-    struct bl_run *to = NULL;
-    unsigned order = 0;
-    if (order_for(mapped_for(bytes, true), 1, &order))
-        to = take_block(order);
-    if (to != NULL && move_memory(run, to)) {
-        give_block(run);
+    struct bl_run *to = move_locked(run, bytes);
+    if (to != NULL)
         BL_COUNT(runs_moved);
-    } else if (to != NULL) {
-        give_block(to);
-        to = NULL;
-    }
     bl_lock_release(&bl_lock_reservoir);
     return to;
 }

@@ -58,21 +58,24 @@ static bool table_reach(struct table *t, size_t bytes, size_t step) {
     return true;
 }
 
+// One bit for each unit of the territory; what lies between the parts is
+// mapped, not touched.
+static bool reach_hugetlb_bits(uintptr_t part, size_t units) {
+    const size_t before = (part - bl_territory.start) >> BL_HUGE_SHIFT;
+    return table_reach(&hugetlb_bits, (before + units) / 8 + 8, BL_BASE_SIZE);
+}
+
 bool bl_territory_reach_small(size_t units) {
     return table_reach(&slices, units * BL_SLICE_INFO_BYTES, 256 * BL_KIB) &&
            table_reach(&unit_info, units * BL_UNIT_INFO_BYTES,
                        4 * BL_BASE_SIZE) &&
            table_reach(&free_bits, units / 8 + 8, BL_BASE_SIZE) &&
-           table_reach(&hugetlb_bits, units / 8 + 8, BL_BASE_SIZE);
+           reach_hugetlb_bits(bl_territory.small, units);
 }
 
-// The hugetlb bits of the large part follow those of the small one, so the
-// table spans both; what lies between is mapped, not touched.
 bool bl_territory_reach_large(size_t units) {
-    const size_t before =
-        (bl_territory.large - bl_territory.start) >> BL_HUGE_SHIFT;
     return table_reach(&runs, units * sizeof(struct bl_run), 64 * BL_KIB) &&
-           table_reach(&hugetlb_bits, (before + units) / 8 + 8, BL_BASE_SIZE);
+           reach_hugetlb_bits(bl_territory.large, units);
 }
 
 struct bl_run *bl_run_records(void) { return (struct bl_run *)runs.at; }
