@@ -64,11 +64,11 @@ static const struct measure {
 } measures[] = {{"wall", "wall s", 3, true},
                 {"cpu", "cpu s", 3, true},
                 {"user", "user s", 3, true},
-                {"system", "sys s", 3, true},
-                {"peak_rss", "peak MiB", 1, true},
+                {"system", "system s", 3, true},
+                {"peak_rss", "memory MiB", 1, true},
                 {"minor_faults", "faults", 0, true},
                 {"huge_coverage", "huge %", 1, false},
-                {"heap_coverage", "heap %", 1, false}};
+                {"heap_coverage", "heap huge %", 1, false}};
 
 static double percent(const struct bl_region_backing *r) {
     return r->bytes ? 100 * bl_coverage(r) : 0;
@@ -349,45 +349,28 @@ static int run_all(struct compare *c) {
     return 0;
 }
 
-static void text_medians(FILE *out, const struct compare *c, int width) {
-    fprintf(out, "\n%-*s", width, "median");
-    for (size_t k = 0; k < BL_ARRAY_LEN(measures); k++)
-        fprintf(out, " %10s", measures[k].head);
-    fputc('\n', out);
-    for (size_t v = 0; v < c->variant_count; v++) {
-        fprintf(out, "%-*s", width, c->variants[v].name);
-        for (size_t k = 0; k < BL_ARRAY_LEN(measures); k++)
-            fprintf(out, " %10.*f", measures[k].decimals, median_of(c, v, k));
+// One variant beside base: medians, and the ratio where one makes sense.
+static void text_beside(FILE *out, const struct compare *c, size_t variant) {
+    fprintf(out, "\n%-12s %12s %12s   ratio   95 %% interval\n", "median",
+            c->variants[0].name, c->variants[variant].name);
+    for (size_t k = 0; k < BL_ARRAY_LEN(measures); k++) {
+        const struct measure *m = &measures[k];
+        fprintf(out, "%-12s %12.*f %12.*f", m->head, m->decimals,
+                median_of(c, 0, k), m->decimals, median_of(c, variant, k));
+        if (m->ratio) {
+            const struct bl_interval r = ratio_of(c, variant, k);
+            fprintf(out, "   %5.3f   %.3f to %.3f", r.median, r.low, r.high);
+        }
         fputc('\n', out);
     }
 }
 
-static void text_ratios(FILE *out, const struct compare *c, int width) {
-    fprintf(out, "\n%-*s %s\n", width, "ratio",
-            "to base, with a 95 % interval");
-    for (size_t v = 1; v < c->variant_count; v++) {
-        for (size_t k = 0; k < BL_ARRAY_LEN(measures); k++) {
-            if (!measures[k].ratio)
-                continue;
-            const struct bl_interval r = ratio_of(c, v, k);
-            fprintf(out, "%-*s %10s %7.3f  (%.3f to %.3f)\n", width,
-                    c->variants[v].name, measures[k].head, r.median, r.low,
-                    r.high);
-        }
-    }
-}
-
 static void report_text(FILE *out, const struct compare *c) {
-    int width = 8;
-    for (size_t v = 0; v < c->variant_count; v++) {
-        const int n = (int)strlen(c->variants[v].name);
-        width = n > width ? n : width;
-    }
     for (char **word = c->argv; *word; word++)
         fprintf(out, "%s%s", word == c->argv ? "" : " ", *word);
     fprintf(out, "\n%zu rounds, one more to warm up\n", c->runs);
-    text_medians(out, c, width);
-    text_ratios(out, c, width);
+    for (size_t v = 1; v < c->variant_count; v++)
+        text_beside(out, c, v);
     fprintf(out, "\noutput: %s\n", bl_sameness_names[c->sameness]);
     if (c->sameness > BL_SAME_TEXT && c->where)
         fprintf(out, "  %s\n", c->where);

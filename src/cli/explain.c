@@ -41,36 +41,33 @@ static const char *general_reason(const struct bl_result *r,
     return NULL;
 }
 
-static uint64_t plain_bytes(const struct bl_object *o) {
-    return o->bytes > o->huge ? o->bytes - o->huge : 0;
+static bool asked_for_base(const struct bl_result *r) {
+    return r->pages && strcmp(r->pages, "base") == 0;
 }
 
-static const char *heap_reason(const struct bl_result *r,
-                               const struct bl_object *o) {
-    if (r->pages && strcmp(r->pages, "base") == 0)
-        return "asked for by --pages=base";
-    if (r->mechanism == BL_MECHANISM_NONE)
-        return r->mechanism_why;
-    if (o->refused > o->bytes / 2)
-        return "the program advised against huge pages (MADV_NOHUGEPAGE)";
-    if (o->bytes < BL_HUGE_SIZE)
-        return "a heap of less than one huge page stays on base pages";
-    if (plain_bytes(o) < BL_HUGE_SIZE)
-        return "a tail of less than one huge page";
-    if (o->small > plain_bytes(o) / 2)
-        return "mappings without a whole aligned 2 MiB";
-    if (o->eligible)
+static const char *own_heap_reason(enum bl_cause cause) {
+    switch (cause) {
+    case BL_CAUSE_REFUSED:
+        return "the runtime keeps tails of large objects, and its own small "
+               "tables, on base pages to save memory";
+    case BL_CAUSE_SMALL:
+        return "pieces without a whole aligned 2 MiB";
+    case BL_CAUSE_TAIL:
+        return "huge pages only partly in use yet";
+    case BL_CAUSE_SHORTAGE:
         return "the kernel had no free huge page at the first touch: memory is "
                "fragmented, or a memory cgroup is at its limit";
-    return "nobody advised huge pages for this part of the heap";
+    case BL_CAUSE_UNADVISED:
+        return "the kernel refused the advice to use huge pages";
+    case BL_CAUSE_NONE:
+    case BL_CAUSES:
+        break;
+    }
+    return "";
 }
 
-static const char *mapping_reason(const struct bl_object *o) {
-    if (o->refused > o->bytes / 2)
-        return "the program advised against huge pages (MADV_NOHUGEPAGE)";
-    if (o->small > plain_bytes(o) / 2)
-        return "mappings without a whole aligned 2 MiB";
-    switch (o->region) {
+static const char *unadvised_reason(enum bl_region region) {
+    switch (region) {
     case BL_REGION_TEXT:
         return "the page cache holds this file in base pages";
     case BL_REGION_DATA:
@@ -80,18 +77,45 @@ static const char *mapping_reason(const struct bl_object *o) {
     case BL_REGION_OTHER:
         return "the program maps this for itself, past malloc";
     case BL_REGION_HEAP:
+        return "nobody advised huge pages here";
     case BL_REGIONS:
         break;
     }
     return "";
 }
 
-static const char *reason_of(const struct bl_result *r,
-                             const struct bl_object *o, const char *general) {
-    if (general && !(r->pages && strcmp(r->pages, "base") == 0 &&
-                     o->region == BL_REGION_HEAP))
+static const char *mapping_reason(enum bl_region region, enum bl_cause cause) {
+    switch (cause) {
+    case BL_CAUSE_REFUSED:
+        return "the program advised against huge pages (MADV_NOHUGEPAGE)";
+    case BL_CAUSE_SMALL:
+        return "mappings without a whole aligned 2 MiB";
+    case BL_CAUSE_TAIL:
+        return "huge pages only partly in use";
+    case BL_CAUSE_SHORTAGE:
+        return "the kernel would give huge pages here, but had none free at "
+               "the first touch, or was asked after it";
+    case BL_CAUSE_UNADVISED:
+        return unadvised_reason(region);
+    case BL_CAUSE_NONE:
+    case BL_CAUSES:
+        break;
+    }
+    return "";
+}
+
+static const char *reason_of(const struct bl_result *r, enum bl_region region,
+                             bool own, enum bl_cause cause,
+                             const char *general) {
+    if (region == BL_REGION_HEAP && asked_for_base(r))
+        return "asked for by --pages=base";
+    if (general)
         return general;
-    return o->region == BL_REGION_HEAP ? heap_reason(r, o) : mapping_reason(o);
+    if (own)
+        return own_heap_reason(cause);
+    if (region == BL_REGION_HEAP && r->mechanism == BL_MECHANISM_NONE)
+        return r->mechanism_why;
+    return mapping_reason(region, cause);
 }
 
 // Without objects (nothing was sampled) the regions themselves are explained.
@@ -99,15 +123,16 @@ static void explain_regions(const struct bl_result *r, const char *general,
                             struct bl_fallbacks *out) {
     for (int i = 0; i < BL_REGIONS; i++) {
         const struct bl_region_backing *b = &r->peak.backing.region[i];
-        const struct bl_object o = {.region = (enum bl_region)i,
-                                    .bytes = b->bytes,
-                                    .huge = b->huge,
-                                    .small =
-                                        b->bytes < BL_HUGE_SIZE ? b->bytes : 0,
-                                    .eligible = b->bytes};
-        if (b->bytes > b->huge)
-            add(out, o.region, bl_region_names[i], b->bytes - b->huge,
-                reason_of(r, &o, general));
+        const uint64_t plain = b->bytes > b->huge ? b->bytes - b->huge : 0;
+        const enum bl_region region = (enum bl_region)i;
+        const bool own =
+            region == BL_REGION_HEAP && r->mechanism == BL_MECHANISM_BIGLEAF;
+        if (plain)
+            add(out, region, bl_region_names[i], plain,
+                reason_of(r, region, own,
+                          plain < BL_HUGE_SIZE ? BL_CAUSE_SMALL
+                                               : BL_CAUSE_UNADVISED,
+                          general));
     }
 }
 
@@ -116,16 +141,20 @@ static void explain_objects(const struct bl_result *r, const char *general,
     uint64_t rest[BL_REGIONS] = {0};
     for (size_t i = 0; i < r->peak.object_count; i++) {
         const struct bl_object *o = &r->peak.objects[i];
-        const uint64_t plain = plain_bytes(o);
-        if (plain >= WORTH_NAMING)
-            add(out, o->region, o->name, plain, reason_of(r, o, general));
-        else
-            rest[o->region] += plain;
+        for (int cause = 0; cause < BL_CAUSES; cause++) {
+            const uint64_t plain = o->plain[cause];
+            if (plain >= WORTH_NAMING)
+                add(out, o->region, o->name, plain,
+                    reason_of(r, o->region, o->own, (enum bl_cause)cause,
+                              general));
+            else
+                rest[o->region] += plain;
+        }
     }
     for (int i = 0; i < BL_REGIONS; i++) {
         if (rest[i])
             add(out, (enum bl_region)i, "smaller objects", rest[i],
-                "less than 256 KiB each");
+                general ? general : "less than 256 KiB each");
     }
 }
 

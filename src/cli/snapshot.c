@@ -35,9 +35,26 @@ static struct bl_object *object(struct bl_snapshot *s, enum bl_region region,
     return o;
 }
 
+static bool is_own_heap(const struct bl_mapping *m) {
+    return m->region == BL_REGION_HEAP && m->start >= BL_TERRITORY_LOW &&
+           m->end <= BL_TERRITORY_HIGH;
+}
+
+static enum bl_cause cause_of(const struct bl_mapping *m, uint64_t plain) {
+    if (plain == 0)
+        return BL_CAUSE_NONE;
+    if (m->refused)
+        return BL_CAUSE_REFUSED;
+    if (bl_align_up(m->start, BL_HUGE_SIZE) + BL_HUGE_SIZE > m->end)
+        return BL_CAUSE_SMALL;
+    if (!m->eligible)
+        return BL_CAUSE_UNADVISED;
+    return plain < BL_HUGE_SIZE ? BL_CAUSE_TAIL : BL_CAUSE_SHORTAGE;
+}
+
 static const char *object_name(const struct visit *v,
                                const struct bl_mapping *m) {
-    if (m->start >= BL_TERRITORY_LOW && m->end <= BL_TERRITORY_HIGH)
+    if (is_own_heap(m))
         return "bigleaf heap";
     if (m->region == BL_REGION_DATA && !m->path[0] && v->last_file[0])
         return v->last_file;
@@ -59,23 +76,17 @@ static enum bl_text_mechanism text_mechanism(const struct bl_mapping *m) {
 
 static void visit_mapping(const struct bl_mapping *m, void *context) {
     struct visit *v = context;
-    const uint64_t bytes = m->rss + m->hugetlb;
+    const uint64_t plain = m->rss > m->huge ? m->rss - m->huge : 0;
     const enum bl_text_mechanism text = text_mechanism(m);
     if (text > v->snapshot->text)
         v->snapshot->text = text;
     if (m->path[0] == '/')
         snprintf(v->last_file, sizeof v->last_file, "%s", m->path);
-    if (bytes == 0)
+    if (plain == 0)
         return;
     struct bl_object *o = object(v->snapshot, m->region, object_name(v, m));
-    o->bytes += bytes;
-    o->huge += m->huge + m->hugetlb;
-    if (bl_align_up(m->start, BL_HUGE_SIZE) + BL_HUGE_SIZE > m->end)
-        o->small += bytes;
-    if (m->refused)
-        o->refused += bytes;
-    if (m->eligible)
-        o->eligible += bytes;
+    o->own = is_own_heap(m);
+    o->plain[cause_of(m, plain)] += plain;
 }
 
 int bl_snapshot_add(struct bl_snapshot *s, int pid) {

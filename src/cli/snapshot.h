@@ -10,15 +10,23 @@
 #include "cli/cli.h"
 #include "os/backing.h"
 
-// One object in one region, over all processes; bytes.
+// Why a mapping is not all huge, as far as the mapping itself shows.
+enum bl_cause {
+    BL_CAUSE_NONE,      // it is
+    BL_CAUSE_SMALL,     // holds no whole aligned 2 MiB
+    BL_CAUSE_REFUSED,   // MADV_NOHUGEPAGE
+    BL_CAUSE_TAIL,      // the kernel would give more, less than 2 MiB is used
+    BL_CAUSE_SHORTAGE,  // the kernel would give more, and did not
+    BL_CAUSE_UNADVISED, // the kernel gives none here
+    BL_CAUSES
+};
+
+// One object in one region, over all processes and mappings; bytes.
 struct bl_object {
     enum bl_region region;
     char *name;
-    uint64_t bytes;
-    uint64_t huge;
-    uint64_t small;    // of bytes: in mappings without a whole aligned 2 MiB
-    uint64_t refused;  // of bytes: under MADV_NOHUGEPAGE
-    uint64_t eligible; // of bytes: where the kernel would give huge pages
+    bool own;                  // the runtime's heap
+    uint64_t plain[BL_CAUSES]; // resident and not huge
 };
 
 // What puts text on huge pages, by what was seen.
