@@ -11,7 +11,8 @@
     {{#key, 0, words, false, text}, NAME, BL_KIND_CHOICE, words, 0, 0},
 #define BL_NUMBER(key, NAME, fallback, least, most, text)                      \
     {{#key, 0, "NUMBER", false, text}, NAME, BL_KIND_NUMBER, "", least, most},
-#define BL_PATH(key, NAME, text)
+#define BL_PATH(key, NAME, text)                                               \
+    {{#key, 0, "FILE", false, text}, NAME, BL_KIND_PATH, "", 0, 0},
 
 static const struct bl_runtime_option all_runtime_options[] = {
 #include "base/options.def"
@@ -26,7 +27,8 @@ static const struct bl_option help_option = {"help", 'h', NULL, false,
                                              "print this help"};
 
 static bool is_offered(const struct bl_runtime_option *r) {
-    return strcmp(r->variable, "BIGLEAF") != 0;
+    return strcmp(r->variable, "BIGLEAF") != 0 &&
+           strcmp(r->variable, "BIGLEAF_REPORT") != 0;
 }
 
 static char dashed(char c) { return c == '_' ? '-' : c; }
@@ -122,7 +124,7 @@ static bool is_number_within(const char *s, uint64_t low, uint64_t high) {
 
 static enum bl_step check_value(struct bl_cursor *c) {
     const struct bl_runtime_option *r = c->runtime;
-    if (!r)
+    if (!r || r->kind == BL_KIND_PATH)
         return BL_STEP_OPTION;
     if (r->kind == BL_KIND_NUMBER) {
         if (is_number_within(c->value, r->low, r->high))

@@ -9,7 +9,12 @@
 
 #include "cli/cli.h"
 
-enum bl_option_kind { BL_KIND_SWITCH, BL_KIND_CHOICE, BL_KIND_NUMBER };
+enum bl_option_kind {
+    BL_KIND_SWITCH,
+    BL_KIND_CHOICE,
+    BL_KIND_NUMBER,
+    BL_KIND_PATH
+};
 
 // An option of the runtime (base/options.def) that the command passes on as
 // an environment variable. BIGLEAF and BIGLEAF_REPORT are left out: --heap

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+//
+// Fills a manual page: a line @OPTIONS@ becomes the command's options for the
+// runtime, a line @ENVIRONMENT@ its variables, both from base/options.def, and
+// @VERSION@ in a line the version. Built and run while building.
+//
+//   fill_page bigleaf-run.1 > out/bigleaf-run.1
+//
+#include <stdio.h>
+#include <string.h>
+
+// In manual pages a plain '-' may become a hyphen.
+static void put_word(const char *s, char dash) {
+    for (; *s; s++) {
+        if (*s == '-' || (*s == '_' && dash == '-'))
+            fputs("\\-", stdout);
+        else
+            putchar(*s);
+    }
+}
+
+static void option(const char *key, const char *value, const char *help) {
+    fputs(".TP\n\\fB\\-\\-", stdout);
+    put_word(key, '-');
+    printf("=\\fI%s\\fR\n", value);
+    put_word(help, 0);
+    fputs(".\n", stdout);
+}
+
+static void variable(const char *name, const char *value, const char *help) {
+    printf(".TP\n\\fB%s\\fR=\\fI%s\\fR\n", name, value);
+    put_word(help, 0);
+    fputs(".\n", stdout);
+}
+
+static int is_offered(const char *name) { return strcmp(name, "BIGLEAF") != 0; }
+
+static void put_options(void) {
+#define BL_SWITCH(key, name, initial, help)                                    \
+    if (is_offered(name))                                                      \
+        option(#key, "on|off", help);
+#define BL_CHOICE(key, name, initial, choices, help)                           \
+    option(#key, choices, help);
+#define BL_NUMBER(key, name, initial, low, high, help)                         \
+    option(#key, "NUMBER",                                                     \
+           help " (" #initial " if not given, at most " #high ")");
+#define BL_PATH(key, name, help)                                               \
+    if (is_offered(name))                                                      \
+        option(#key, "FILE", help);
+#include "base/options.def"
+#undef BL_SWITCH
+#undef BL_CHOICE
+#undef BL_NUMBER
+#undef BL_PATH
+}
+
+static void put_environment(void) {
+#define BL_SWITCH(key, name, initial, help) variable(name, "on|off", help);
+#define BL_CHOICE(key, name, initial, choices, help)                           \
+    variable(name, choices, help);
+#define BL_NUMBER(key, name, initial, low, high, help)                         \
+    variable(name, "NUMBER",                                                   \
+             help " (" #initial " if not set, at most " #high ")");
+#define BL_PATH(key, name, help) variable(name, "FILE", help);
+#include "base/options.def"
+#undef BL_SWITCH
+#undef BL_CHOICE
+#undef BL_NUMBER
+#undef BL_PATH
+}
+
+static void put_line(const char *line) {
+    const char *mark = strstr(line, "@VERSION@");
+    if (strcmp(line, "@OPTIONS@\n") == 0)
+        put_options();
+    else if (strcmp(line, "@ENVIRONMENT@\n") == 0)
+        put_environment();
+    else if (mark)
+        printf("%.*s%s%s", (int)(mark - line), line, BL_VERSION,
+               mark + strlen("@VERSION@"));
+    else
+        fputs(line, stdout);
+}
+
+int main(int argc, char **argv) {
+    char line[512];
+    FILE *in = argc == 2 ? fopen(argv[1], "r") : NULL;
+    if (!in) {
+        fprintf(stderr, "usage: fill_page FILE\n");
+        return 2;
+    }
+    while (fgets(line, sizeof line, in))
+        put_line(line);
+    fclose(in);
+    return 0;
+}
