@@ -135,7 +135,9 @@ static void count(struct bl_memory *memory, enum bl_table_type type,
 
 static void *malloc_aligned(size_t bytes, size_t align) {
     return align <= _Alignof(max_align_t) ? malloc(bytes)
-                                          : aligned_alloc(align, bytes);
+                                          : aligned_alloc(
+                                                align,
+                                                bl_align_up(bytes, align));
 }
 
 void *bl_memory_alloc(struct bl_memory *memory, enum bl_table_type type,

@@ -77,10 +77,12 @@ static bool is_quarter_full(const struct slots *s) {
     return taken * 4 >= seen;
 }
 
-// Goes through the slots from the token's own on until it is found or a slot
-// is empty. `kids` tells how slots are compared.
+// Goes through the slots from the token's own on until one is empty or is
+// `wanted`; ANY_KID: or has a kid with that token.
+#define ANY_KID ((uint64_t)0)
+
 static inline struct place find_place(const struct slots *s, uint64_t token,
-                                      bool kids) {
+                                      uint64_t wanted) {
     const unsigned home =
         (unsigned)(token >> BL_TOKEN_KIND_BITS) & (s->per_line - 1);
     uint64_t line =
@@ -92,7 +94,7 @@ static inline struct place find_place(const struct slots *s, uint64_t token,
             const uint64_t slot = slot_load(s, at);
             if (slot == 0)
                 return (struct place){FREE, at};
-            if (kids ? kid_slot_is(slot, token) : slot == token)
+            if (wanted == ANY_KID ? kid_slot_is(slot, token) : slot == wanted)
                 return (struct place){FOUND, at};
         }
         line = line + 1 == s->lines ? 0 : line + 1;
@@ -102,8 +104,8 @@ static inline struct place find_place(const struct slots *s, uint64_t token,
 
 // As `find_place`, for a writer: also CROWDED where the set should grow first.
 static struct place find_room(const struct slots *s, uint64_t token,
-                              bool kids) {
-    const struct place place = find_place(s, token, kids);
+                              uint64_t wanted) {
+    const struct place place = find_place(s, token, wanted);
     if (place.kind != FREE || s->lines == 1)
         return place;
     const uint64_t home = bl_token_line(token, s->low_bits, s->lines);
@@ -119,7 +121,7 @@ static struct place find_room(const struct slots *s, uint64_t token,
 
 struct bl_trie_node *bl_kids_probe(uint64_t word, uint64_t token) {
     const struct slots s = slots_of(word, true);
-    const struct place place = find_place(&s, token, true);
+    const struct place place = find_place(&s, token, ANY_KID);
     return place.kind == FOUND ? bl_kid_node(slot_load(&s, place.at)) : NULL;
 }
 
@@ -130,7 +132,7 @@ bool bl_leaves_probe(uint64_t word, uint64_t token) {
     if (!wide && token >> 32 != 0)
         return false;
     const struct slots s = slots_of(word, wide);
-    return find_place(&s, token, false).kind == FOUND;
+    return find_place(&s, token, token).kind == FOUND;
 }
 
 // ---- growth
@@ -148,11 +150,6 @@ static uint64_t word_of(const void *block, unsigned class, bool wide) {
            (wide ? BL_SET_WIDE : 0);
 }
 
-static uint64_t slot_token(const struct slots *s, uint64_t slot, bool kids) {
-    (void)s;
-    return kids ? bl_kid_node(slot)->token : slot;
-}
-
 // Copies the members of `from` to the empty and larger `to`.
 static void move_members(const struct slots *from, const struct slots *to,
                          bool kids) {
@@ -161,8 +158,8 @@ static void move_members(const struct slots *from, const struct slots *to,
         const uint64_t slot = slot_load(from, i);
         if (slot == 0)
             continue;
-        const struct place place =
-            find_place(to, slot_token(from, slot, kids), kids);
+        const uint64_t token = kids ? bl_kid_node(slot)->token : slot;
+        const struct place place = find_place(to, token, slot);
         BL_ASSERT(place.kind == FREE);
         slot_store(to, place.at, slot);
     }
@@ -188,7 +185,7 @@ static uint64_t make_larger(struct bl_memory *memory, enum bl_table_type type,
             kids ? ((struct bl_trie_node *)bl_set_block(word))->token
                  : word >> 8;
         const uint64_t slot = kids ? bl_kid_tag(token) | word >> 8 : token;
-        slot_store(&to, find_place(&to, token, kids).at, slot);
+        slot_store(&to, find_place(&to, token, slot).at, slot);
     }
     return larger;
 }
@@ -211,7 +208,7 @@ static bool kids_make_room(struct bl_memory *memory, struct bl_trie_node *node,
         const unsigned class = bl_set_class(word);
         if (class != 0) {
             *s = slots_of(word, true);
-            const struct place place = find_room(s, token, true);
+            const struct place place = find_room(s, token, ANY_KID);
             BL_ASSERT(place.kind != FOUND);
             *at = place.at;
             if (place.kind == FREE)
@@ -271,7 +268,9 @@ struct bl_trie_node *bl_kids_after(const struct bl_trie_node *node,
     const uint64_t count = s.lines * s.per_line;
     uint64_t at = 0;
     if (kid != NULL) {
-        const struct place place = find_place(&s, kid->token, true);
+        // By the slot and not by tokens: kids before this one may be freed.
+        const struct place place = find_place(
+            &s, kid->token, bl_kid_tag(kid->token) | (uint64_t)(uintptr_t)kid);
         BL_ASSERT(place.kind == FOUND);
         at = place.at + 1;
     }
@@ -303,7 +302,7 @@ enum bl_leaf_kind bl_leaves_make_room(struct bl_memory *memory,
             return BL_LEAF_FOUND;
         if (class != 0 && wide == old_wide) {
             const struct slots s = slots_of(word, wide);
-            const struct place place = find_room(&s, token, false);
+            const struct place place = find_room(&s, token, token);
             room->slot = (char *)s.block + place.at * (wide ? 8 : 4);
             room->wide = wide;
             if (place.kind != CROWDED)
