@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+//
+// The hooks against the real kernel, and the simulated kernel against the
+// same expectations: the tests run on both.
+//
+#include "bl_test.h"
+#include "fake_os.h"
+
+#include <errno.h>
+#include <string.h>
+
+static char *const base = (char *)0x300000000000;
+
+static void map_is_exact(void) {
+    expect_int_eq(bl_os.map(base, 4 * BL_HUGE_SIZE, BL_OS_BASE_PAGES), 0);
+    expect_int_eq(base[0], 0);
+    base[0] = 1;
+    expect_int_eq(bl_os.map(base, BL_BASE_SIZE, BL_OS_BASE_PAGES), -EEXIST);
+    expect_int_eq(bl_os.map(base + 3 * BL_HUGE_SIZE, 2 * BL_HUGE_SIZE,
+                            BL_OS_BASE_PAGES),
+                  -EEXIST);
+    expect_int_eq(base[0], 1);
+    expect_int_eq(bl_os.unmap(base + BL_HUGE_SIZE, BL_HUGE_SIZE), 0);
+    expect_int_eq(
+        bl_os.map(base + BL_HUGE_SIZE, BL_HUGE_SIZE, BL_OS_BASE_PAGES), 0);
+    expect_int_eq(bl_os.unmap(base, 4 * BL_HUGE_SIZE), 0);
+}
+
+static void move_keeps_contents(void) {
+    char *const to = base + 64 * BL_HUGE_SIZE;
+    expect_int_eq(bl_os.map(base, 2 * BL_HUGE_SIZE, BL_OS_BASE_PAGES), 0);
+    memset(base, 7, 2 * BL_HUGE_SIZE);
+    expect_int_eq(bl_os.map(to + BL_HUGE_SIZE, BL_BASE_SIZE, BL_OS_BASE_PAGES),
+                  0);
+    expect_int_eq(bl_os.move(base, 2 * BL_HUGE_SIZE, to), -EEXIST);
+    expect_int_eq(base[BL_HUGE_SIZE], 7);
+    expect_int_eq(bl_os.unmap(to + BL_HUGE_SIZE, BL_BASE_SIZE), 0);
+    expect_int_eq(bl_os.move(base, 2 * BL_HUGE_SIZE, to), 0);
+    expect_int_eq(to[0] + to[2 * BL_HUGE_SIZE - 1], 14);
+    expect_int_eq(bl_os.map(base, 2 * BL_HUGE_SIZE, BL_OS_BASE_PAGES), 0);
+    expect_int_eq(bl_os.unmap(base, 2 * BL_HUGE_SIZE), 0);
+    expect_int_eq(bl_os.unmap(to, 2 * BL_HUGE_SIZE), 0);
+}
+
+static void discard_gives_zeros(void) {
+    expect_int_eq(bl_os.map(base, BL_HUGE_SIZE, BL_OS_BASE_PAGES), 0);
+    memset(base, 9, BL_HUGE_SIZE);
+    expect_int_eq(bl_os.discard(base + BL_BASE_SIZE, BL_BASE_SIZE), 0);
+    expect_int_eq(base[0], 9);
+    expect_int_eq(base[BL_BASE_SIZE], 0);
+    expect_int_eq(base[2 * BL_BASE_SIZE], 9);
+    expect_int_eq(bl_os.populate(base, BL_HUGE_SIZE), 0);
+    expect_int_eq(base[0], 9);
+    expect_int_eq(bl_os.unmap(base, BL_HUGE_SIZE), 0);
+}
+
+static void errno_is_left_alone(void) {
+    errno = 77;
+    bl_os.map(base, BL_HUGE_SIZE, BL_OS_BASE_PAGES);
+    bl_os.map(base, BL_HUGE_SIZE, BL_OS_BASE_PAGES);
+    bl_os.map(base + BL_HUGE_SIZE, BL_HUGE_SIZE, BL_OS_HUGETLB_PAGES);
+    bl_os.advise_huge(base, BL_HUGE_SIZE);
+    bl_os.collapse(base, BL_HUGE_SIZE);
+    bl_os.unmap(base, BL_HUGE_SIZE);
+    expect_int_eq(errno, 77);
+}
+
+TEST(real_map_is_exact) { map_is_exact(); }
+TEST(real_move_keeps_contents) { move_keeps_contents(); }
+TEST(real_discard_gives_zeros) { discard_gives_zeros(); }
+TEST(real_errno_is_left_alone) { errno_is_left_alone(); }
+
+TEST(real_clock_goes_on) {
+    const uint64_t before = bl_os.now_ms();
+    expect_size_ge(bl_os.now_ms(), before);
+}
+
+TEST(fake_map_is_exact) {
+    fake_os_install();
+    map_is_exact();
+    expect_size_eq(fake_os_mapped_bytes(), 0);
+}
+
+TEST(fake_move_keeps_contents) {
+    fake_os_install();
+    move_keeps_contents();
+    expect_size_eq(fake_os_mapped_bytes(), 0);
+}
+
+TEST(fake_discard_gives_zeros) {
+    fake_os_install();
+    discard_gives_zeros();
+}
+
+TEST(fake_pool_runs_dry) {
+    fake_os_install();
+    fake_os_set_pool(3);
+    expect_int_eq(bl_os.map(base, 2 * BL_HUGE_SIZE, BL_OS_HUGETLB_PAGES), 0);
+    expect_size_eq(fake_os_pool(), 1);
+    expect_int_eq(bl_os.map(base + 8 * BL_HUGE_SIZE, 2 * BL_HUGE_SIZE,
+                            BL_OS_HUGETLB_PAGES),
+                  -ENOMEM);
+    expect_size_eq(fake_os_pool_bytes(base, 4 * BL_HUGE_SIZE),
+                   2 * BL_HUGE_SIZE);
+    expect_int_eq(bl_os.unmap(base + BL_HUGE_SIZE, BL_HUGE_SIZE), 0);
+    expect_size_eq(fake_os_pool(), 2);
+}
+
+TEST(fake_fails_the_nth_call) {
+    fake_os_install();
+    fake_os_fail(2, ENOMEM, FAKE_BIT(FAKE_MAP), false);
+    expect_int_eq(bl_os.map(base, BL_HUGE_SIZE, BL_OS_BASE_PAGES), 0);
+    expect_int_eq(
+        bl_os.map(base + BL_HUGE_SIZE, BL_HUGE_SIZE, BL_OS_BASE_PAGES),
+        -ENOMEM);
+    expect_int_eq(
+        bl_os.map(base + BL_HUGE_SIZE, BL_HUGE_SIZE, BL_OS_BASE_PAGES), 0);
+    fake_os_fail(1, EPERM, FAKE_BIT(FAKE_ADVISE_HUGE), true);
+    expect_int_eq(bl_os.advise_huge(base, BL_HUGE_SIZE), -EPERM);
+    expect_int_eq(bl_os.advise_huge(base, BL_HUGE_SIZE), -EPERM);
+    expect_size_eq(fake_os_calls(), 2);
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+//
+// Typed pools under the simulated kernel: geometry of every block size,
+// counting identities, deletion wholesale, pages that serve another pool.
+//
+#include "page/page.h"
+
+#include "bl_test.h"
+#include "fake_os.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define BLOCKS 3000
+
+static void *block[BLOCKS];
+
+static struct bl_pool *pool_of(size_t bytes, size_t align,
+                               enum bl_pool_sharing sharing) {
+    const struct bl_pool_spec spec = {"unit", bytes, align, sharing};
+    return bl_pool_new(&spec);
+}
+
+static void check_stats(const struct bl_pool *pool, size_t blocks) {
+    struct bl_pool_stats stats;
+    bl_pool_read_stats(pool, &stats);
+    expect_size_eq(stats.blocks_in_use, blocks);
+    expect_size_ge(stats.bytes_mapped, blocks * stats.block_bytes);
+    if (blocks > 0)
+        expect_size_ge(stats.pages_in_use, 1);
+}
+
+static void fill_and_empty(struct bl_pool *pool, size_t bytes, size_t align,
+                           int blocks) {
+    for (int i = 0; i < blocks; i++) {
+        block[i] = bl_pool_alloc(pool);
+        assert_ptr_ne(block[i], NULL);
+        expect_size_eq((uintptr_t)block[i] % align, 0);
+        memset(block[i], i, bytes);
+    }
+    check_stats(pool, (size_t)blocks);
+    bl_local_check(bl_self);
+    for (int i = 0; i < blocks; i++) {
+        const unsigned char *const p = block[i];
+        if (p[0] != (unsigned char)i || p[bytes - 1] != (unsigned char)i)
+            fail_test("block %d of %zu bytes was overwritten", i, bytes);
+    }
+    for (int i = 0; i < blocks; i += 2)
+        bl_pool_free(pool, block[i]);
+    check_stats(pool, (size_t)blocks / 2);
+    for (int i = 1; i < blocks; i += 2)
+        bl_pool_free(pool, block[i]);
+    check_stats(pool, 0);
+    bl_local_check(bl_self);
+}
+
+static void use_every_size(enum bl_pool_sharing sharing) {
+    fake_os_install();
+    for (size_t bytes = 1; bytes <= 3 * BL_MIB; bytes += bytes / 5 + 1) {
+        struct bl_pool *const pool = pool_of(bytes, 0, sharing);
+        assert_ptr_ne(pool, NULL);
+        fill_and_empty(pool, bytes, 16, bytes < 20000 ? 500 : 4);
+        bl_pool_delete(pool);
+    }
+}
+
+TEST(shared_pools_of_every_size) { use_every_size(BL_POOL_SHARED); }
+TEST(private_pools_of_every_size) { use_every_size(BL_POOL_PRIVATE); }
+
+TEST(pools_of_every_alignment) {
+    fake_os_install();
+    for (size_t align = 1; align <= BL_HUGE_SIZE; align *= 2)
+        for (int sharing = 0; sharing < 2; sharing++) {
+            struct bl_pool *const pool =
+                pool_of(100, align, (enum bl_pool_sharing)sharing);
+            assert_ptr_ne(pool, NULL);
+            fill_and_empty(pool, 100, align, 10);
+            bl_pool_delete(pool);
+        }
+}
+
+TEST(what_is_no_specification_is_refused) {
+    fake_os_install();
+    expect_ptr_eq(pool_of(0, 0, BL_POOL_SHARED), NULL);
+    expect_ptr_eq(pool_of(16, 3, BL_POOL_SHARED), NULL);
+    expect_ptr_eq(pool_of(16, 2 * BL_HUGE_SIZE, BL_POOL_SHARED), NULL);
+    expect_ptr_eq(pool_of(SIZE_MAX, 0, BL_POOL_SHARED), NULL);
+    expect_ptr_eq(pool_of(SIZE_MAX - 8, 16, BL_POOL_PRIVATE), NULL);
+    expect_ptr_eq(pool_of(PTRDIFF_MAX, 0, BL_POOL_PRIVATE), NULL);
+}
+
+// Deleting is no more than giving back pages: what is freed serves the next
+// pool, whatever its size, and nothing grows.
+static void delete_wholesale(enum bl_pool_sharing sharing) {
+    size_t mapped = 0;
+    fake_os_install();
+    for (int round = 0; round < 60; round++) {
+        const size_t bytes = (size_t)16 << (round % 9);
+        struct bl_pool *const pool = pool_of(bytes, 0, sharing);
+        assert_ptr_ne(pool, NULL);
+        for (size_t i = 0; i < 4 * BL_MIB / bytes; i++) {
+            char *const p = bl_pool_alloc(pool);
+            assert_ptr_ne(p, NULL);
+            p[0] = 1;
+        }
+        bl_pool_delete(pool);
+        bl_local_check(bl_self);
+        if (round == 10)
+            mapped = fake_os_mapped_bytes();
+    }
+    expect_size_le(fake_os_mapped_bytes(), mapped + BL_HUGE_SIZE);
+}
+
+TEST(shared_pools_are_deleted_wholesale) { delete_wholesale(BL_POOL_SHARED); }
+TEST(private_pools_are_deleted_wholesale) {
+    delete_wholesale(BL_POOL_PRIVATE);
+}
+
+TEST(as_many_pools_as_there_are) {
+    enum { MOST = 400 };
+    static struct bl_pool *pools[MOST];
+    fake_os_install();
+    int n = 0;
+    while (n < MOST && (pools[n] = pool_of(64, 0, BL_POOL_SHARED)) != NULL)
+        n++;
+    expect_int_ge(n, 100); // numbers left beside the size classes
+    for (int i = 0; i < n; i++) {
+        char *const p = bl_pool_alloc(pools[i]);
+        assert_ptr_ne(p, NULL);
+        p[63] = 1;
+    }
+    for (int i = 0; i < n; i++)
+        bl_pool_delete(pools[i]);
+    expect_ptr_ne(pool_of(64, 0, BL_POOL_SHARED), NULL);
+    // Private ones have no number, and no such bound.
+    for (int i = 0; i < MOST; i++) {
+        pools[i] = pool_of(48, 0, BL_POOL_PRIVATE);
+        assert_ptr_ne(pools[i], NULL);
+        assert_ptr_ne(bl_pool_alloc(pools[i]), NULL);
+    }
+    for (int i = 0; i < MOST; i++)
+        bl_pool_delete(pools[i]);
+}
+
+// ---------------------------------------------------------------------------
+
+struct failing {
+    unsigned long n;
+    bool from_then_on;
+    unsigned long *calls;
+};
+
+static void use_pools(bool may_fail) {
+    struct bl_pool *pools[4] = {NULL};
+    for (int i = 0; i < 4; i++) {
+        const size_t bytes = (size_t)24 << (3 * i);
+        pools[i] = pool_of(bytes, 0, i % 2 ? BL_POOL_PRIVATE : BL_POOL_SHARED);
+        if (pools[i] == NULL) {
+            expect_true(may_fail);
+            continue;
+        }
+        size_t got = 0;
+        for (int j = 0; j < 400; j++) {
+            void *const p = bl_pool_alloc(pools[i]);
+            if (p == NULL) {
+                expect_true(may_fail);
+                continue;
+            }
+            memset(p, j, bytes);
+            got++;
+            if (j % 3 == 0) {
+                bl_pool_free(pools[i], p);
+                got--;
+            }
+        }
+        check_stats(pools[i], got);
+        if (bl_self != NULL)
+            bl_local_check(bl_self);
+    }
+    for (int i = 0; i < 4; i++)
+        if (pools[i] != NULL)
+            bl_pool_delete(pools[i]);
+    bl_reservoir_purge(true);
+}
+
+static void use_pools_with_failure(void *arg) {
+    const struct failing *const f = arg;
+    fake_os_install();
+    fake_os_fail(f->n, ENOMEM, FAKE_MAY_FAIL, f->from_then_on);
+    use_pools(f->n != 0);
+    if (f->n == 0)
+        *f->calls = fake_os_calls();
+    fake_os_fail(0, 0, FAKE_MAY_FAIL, false);
+    use_pools(false);
+}
+
+static void fail_each_call(bool from_then_on) {
+    struct failing f = {0, from_then_on, NULL};
+    f.calls = mmap(NULL, sizeof *f.calls, PROT_READ | PROT_WRITE,
+                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(f.calls != MAP_FAILED);
+    bl_test_in_child(use_pools_with_failure, &f);
+    expect_size_ge(*f.calls, 5);
+    for (f.n = 1; f.n <= *f.calls; f.n++)
+        bl_test_in_child(use_pools_with_failure, &f);
+}
+
+TEST(each_call_fails_once) { fail_each_call(false); }
+TEST(each_call_fails_for_ever) { fail_each_call(true); }

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: MIT
+//
+// Runs: contents across growth, shrinking and moving; alignment; reuse; no
+// memory left behind; and every one of these with the n-th call refused.
+//
+#include "reservoir/reservoir.h"
+
+#include "bl_test.h"
+#include "fake_os.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+static void start_with(enum bl_backing backing) {
+    fake_os_install();
+    bl_reservoir_configure(backing, 1000);
+    bl_lock_acquire(&bl_lock_start);
+    const bool ok = bl_reservoir_start();
+    bl_lock_release(&bl_lock_start);
+    assert_true(ok);
+}
+
+static unsigned char byte_at(size_t offset) {
+    return (unsigned char)(offset / BL_BASE_SIZE * 37 + 1);
+}
+
+static void fill(struct bl_run *run, size_t from, size_t to) {
+    unsigned char *const p = bl_run_start(run);
+    for (size_t i = bl_align_up(from, BL_BASE_SIZE); i < to; i += BL_BASE_SIZE)
+        p[i] = byte_at(i);
+}
+
+static void check(const struct bl_run *run, size_t bytes) {
+    const unsigned char *const p = bl_run_start(run);
+    expect_true(fake_os_is_mapped(p, bl_align_up(bytes, BL_BASE_SIZE)));
+    for (size_t i = 0; i < bytes; i += BL_BASE_SIZE)
+        if (p[i] != byte_at(i)) {
+            fail_test("byte %zu of %zu is wrong", i, bytes);
+            return;
+        }
+}
+
+TEST(runs_start_where_they_are_looked_up) {
+    start_with(BL_BACKING_THP);
+    for (size_t align = 1; align <= BL_GIB; align *= 8) {
+        struct bl_run *const run = bl_run_acquire(5 * BL_MIB, align);
+        assert_ptr_ne(run, NULL);
+        char *const p = bl_run_start(run);
+        expect_size_eq((uintptr_t)p % align, 0);
+        expect_ptr_eq(bl_run_at(p), run);
+        expect_ptr_eq(bl_run_at(p + 16), NULL);
+        expect_ptr_eq(bl_run_at(p + BL_HUGE_SIZE), NULL);
+        expect_size_ge(run->mapped, 5 * BL_MIB);
+        memset(p, 1, 5 * BL_MIB);
+        bl_run_release(run);
+        expect_ptr_eq(bl_run_at(p), NULL);
+    }
+    bl_reservoir_check();
+}
+
+TEST(a_run_grows_in_place) {
+    start_with(BL_BACKING_THP);
+    struct bl_run *const run = bl_run_acquire(3 * BL_MIB, 1);
+    assert_ptr_ne(run, NULL);
+    size_t bytes = 3 * BL_MIB;
+    fill(run, 0, bytes);
+    while (bl_run_resize(run, bytes + bytes / 10)) {
+        check(run, bytes);
+        const size_t more = bytes + bytes / 10;
+        fill(run, bytes, more);
+        bytes = more;
+    }
+    expect_size_ge(bytes, 6 * BL_MIB); // there was room for twice the size
+    check(run, bytes);
+    bl_run_release(run);
+    bl_reservoir_check();
+}
+
+TEST(a_run_moves_without_copying) {
+    start_with(BL_BACKING_THP);
+    struct bl_run *run = bl_run_acquire(10 * BL_MIB, 1);
+    assert_ptr_ne(run, NULL);
+    fill(run, 0, 10 * BL_MIB);
+    char *const before = bl_run_start(run);
+    run = bl_run_move(run, 100 * BL_MIB);
+    assert_ptr_ne(run, NULL);
+    expect_ptr_ne(bl_run_start(run), before);
+    expect_false(fake_os_is_mapped(before, BL_BASE_SIZE));
+    check(run, 10 * BL_MIB);
+    fill(run, 0, 100 * BL_MIB);
+    check(run, 100 * BL_MIB);
+    bl_run_release(run);
+    bl_reservoir_check();
+}
+
+TEST(a_run_shrinks_by_whole_units) {
+    start_with(BL_BACKING_THP);
+    struct bl_run *const run = bl_run_acquire(64 * BL_MIB, 1);
+    assert_ptr_ne(run, NULL);
+    fill(run, 0, 64 * BL_MIB);
+    for (size_t bytes = 50 * BL_MIB; bytes > BL_MIB; bytes = bytes * 2 / 3) {
+        expect_true(bl_run_resize(run, bytes));
+        check(run, bytes);
+        bl_reservoir_check();
+    }
+    bl_run_release(run);
+    bl_reservoir_purge(true);
+    bl_reservoir_check();
+}
+
+TEST(warm_units_of_a_run_serve_units_and_runs) {
+    bool dirty = false;
+    start_with(BL_BACKING_THP);
+    struct bl_run *run = bl_run_acquire(20 * BL_MIB, 1);
+    assert_ptr_ne(run, NULL);
+    memset(bl_run_start(run), 0xaa, 20 * BL_MIB);
+    bl_run_release(run);
+    const uint64_t fresh = bl_load_relaxed(&bl_stats.units_fresh);
+    char *const unit = bl_unit_acquire(&dirty);
+    assert_ptr_ne(unit, NULL);
+    expect_true(dirty);
+    run = bl_run_acquire(10 * BL_MIB, 1);
+    assert_ptr_ne(run, NULL);
+    expect_size_ge(run->dirty, 10 * BL_MIB);
+    expect_size_eq(bl_load_relaxed(&bl_stats.units_fresh), fresh);
+    bl_reservoir_check();
+}
+
+// What a run says of itself must be true: behind `dirty` there are zeros.
+TEST(what_is_not_dirty_is_zero) {
+    struct bl_random r = {bl_test_seed()};
+    start_with(BL_BACKING_THP);
+    struct bl_run *runs[6] = {NULL};
+    for (int round = 0; round < 400; round++) {
+        struct bl_run **const run = &runs[bl_random_below(&r, 6)];
+        size_t bytes = BL_MIB + bl_random_below(&r, 24 * BL_MIB);
+        size_t old = 0;
+        if (*run != NULL && bl_random_below(&r, 2) == 0) {
+            old = (*run)->bytes;
+            if (!bl_run_resize(*run, bytes)) {
+                *run = bl_run_move(*run, bytes);
+                assert_ptr_ne(*run, NULL);
+            }
+        } else {
+            if (*run != NULL)
+                bl_run_release(*run);
+            *run = bl_run_acquire(bytes, 1);
+            assert_ptr_ne(*run, NULL);
+        }
+        unsigned char *const p = bl_run_start(*run);
+        for (size_t i = old > (*run)->dirty ? old : (*run)->dirty; i < bytes;
+             i += 509)
+            if (p[i] != 0) {
+                fail_test("round %d: byte %zu of %zu (dirty %zu) is not zero",
+                          round, i, bytes, (*run)->dirty);
+                return;
+            }
+        memset(p, 0x77, bytes);
+        if (bytes > (*run)->dirty)
+            (*run)->dirty = bytes;
+    }
+    bl_reservoir_check();
+}
+
+// ---------------------------------------------------------------------------
+// The n-th call refused.
+
+static void work(bool may_fail) {
+    struct bl_run *runs[3] = {NULL};
+    const size_t sizes[] = {3 * BL_MIB, 21 * BL_MIB, 8 * BL_MIB + 4096};
+    for (int i = 0; i < 3; i++) {
+        runs[i] = bl_run_acquire(sizes[i], 1);
+        if (runs[i] == NULL) {
+            expect_true(may_fail);
+            continue;
+        }
+        fill(runs[i], 0, sizes[i]);
+    }
+    for (int i = 0; i < 3; i++) {
+        if (runs[i] == NULL)
+            continue;
+        size_t bytes = sizes[i];
+        for (int step = 0; step < 4; step++) {
+            const size_t to = step == 2 ? bytes / 3 : bytes * 2 + 12345;
+            struct bl_run *moved = NULL;
+            if (bl_run_resize(runs[i], to))
+                moved = runs[i];
+            else
+                moved = bl_run_move(runs[i], to);
+            if (moved == NULL) {
+                expect_true(may_fail);
+                check(runs[i], bytes);
+                continue;
+            }
+            runs[i] = moved;
+            check(moved, to < bytes ? to : bytes);
+            fill(moved, 0, to);
+            bytes = to;
+        }
+        bl_reservoir_check();
+        bl_run_release(runs[i]);
+    }
+    bl_reservoir_purge(true);
+    bl_reservoir_check();
+}
+
+struct reading {
+    unsigned long calls;
+    size_t mapped; // after two rounds of work
+};
+
+struct failing {
+    enum bl_backing backing;
+    unsigned long n; // 0: none; then a reading is taken
+    bool from_then_on;
+    struct reading *reading;
+};
+
+// In a child: the n-th call fails; then all is done again without failures,
+// and what is left mapped is no more than without any failure, but for tables
+// that a way round the failure needed.
+#define TABLES (512 * BL_KIB)
+
+static void work_with_failure(void *arg) {
+    const struct failing *const f = arg;
+    start_with(f->backing);
+    fake_os_set_pool(8);
+    fake_os_fail(f->n, ENOMEM, FAKE_MAY_FAIL, f->from_then_on);
+    work(f->n != 0);
+    const unsigned long calls = fake_os_calls();
+    fake_os_fail(0, 0, FAKE_MAY_FAIL, false);
+    work(false);
+    if (f->n == 0)
+        *f->reading = (struct reading){calls, fake_os_mapped_bytes()};
+    else
+        expect_size_le(fake_os_mapped_bytes(), f->reading->mapped + TABLES);
+}
+
+static void fail_each_call(enum bl_backing backing, bool from_then_on) {
+    struct failing f = {backing, 0, from_then_on, NULL};
+    f.reading = mmap(NULL, sizeof *f.reading, PROT_READ | PROT_WRITE,
+                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(f.reading != MAP_FAILED);
+    bl_test_in_child(work_with_failure, &f);
+    expect_size_ge(f.reading->calls, 10);
+    for (f.n = 1; f.n <= f.reading->calls; f.n++)
+        bl_test_in_child(work_with_failure, &f);
+}
+
+TEST(each_call_fails_once) { fail_each_call(BL_BACKING_THP, false); }
+TEST(each_call_fails_for_ever) { fail_each_call(BL_BACKING_THP, true); }
+TEST(each_call_fails_once_with_a_pool) {
+    fail_each_call(BL_BACKING_AUTO, false);
+}
+TEST(each_call_fails_for_ever_with_a_pool) {
+    fail_each_call(BL_BACKING_AUTO, true);
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+//
+// Units: distinct, aligned, warm for the purge delay and no longer, from the
+// pool where it has pages, and back to where they came from.
+//
+#include "reservoir/reservoir.h"
+
+#include "bl_test.h"
+#include "fake_os.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define N 40
+
+static void start_with(enum bl_backing backing) {
+    fake_os_install();
+    bl_reservoir_configure(backing, 1000);
+    bl_lock_acquire(&bl_lock_start);
+    const bool ok = bl_reservoir_start();
+    bl_lock_release(&bl_lock_start);
+    assert_true(ok);
+}
+
+static void *unit(void) {
+    bool dirty = false;
+    void *const p = bl_unit_acquire(&dirty);
+    assert_ptr_ne(p, NULL);
+    expect_size_eq((uintptr_t)p % BL_HUGE_SIZE, 0);
+    expect_true(fake_os_is_mapped(p, BL_HUGE_SIZE));
+    if (!dirty)
+        expect_int_eq(*(char *)p, 0);
+    return p;
+}
+
+TEST(units_are_distinct) {
+    void *units[N];
+    start_with(BL_BACKING_THP);
+    for (int i = 0; i < N; i++) {
+        units[i] = unit();
+        memset(units[i], i + 1, BL_HUGE_SIZE);
+    }
+    for (int i = 0; i < N; i++) {
+        const unsigned char *const p = units[i];
+        expect_int_eq(p[0], i + 1);
+        expect_int_eq(p[BL_HUGE_SIZE - 1], i + 1);
+        bl_unit_release(units[i]);
+    }
+    bl_reservoir_check();
+}
+
+TEST(a_warm_unit_serves_again) {
+    start_with(BL_BACKING_THP);
+    void *const first = unit();
+    bl_unit_release(first);
+    const unsigned long maps = fake_os_count(FAKE_MAP);
+    expect_ptr_eq(unit(), first);
+    expect_size_eq(fake_os_count(FAKE_MAP), maps);
+}
+
+TEST(the_purge_waits_for_the_delay) {
+    void *units[N];
+    start_with(BL_BACKING_THP);
+    for (int i = 0; i < N; i++)
+        units[i] = unit();
+    const size_t most = fake_os_mapped_bytes();
+    for (int i = 0; i < N; i++)
+        bl_unit_release(units[i]);
+    fake_os_advance_ms(500);
+    expect_size_eq(bl_reservoir_purge(false), 0);
+    expect_size_eq(fake_os_mapped_bytes(), most);
+    fake_os_advance_ms(600);
+    expect_size_eq(bl_reservoir_purge(false), N * BL_HUGE_SIZE);
+    expect_size_eq(fake_os_mapped_bytes(), most - N * BL_HUGE_SIZE);
+    expect_size_eq(bl_reservoir_purge(true), 0);
+    bl_reservoir_check();
+    for (int i = 0; i < N; i++)
+        units[i] = unit();
+    bl_reservoir_check();
+}
+
+TEST(a_forced_purge_does_not_wait) {
+    start_with(BL_BACKING_THP);
+    bl_unit_release(unit());
+    expect_size_eq(bl_reservoir_purge(true), BL_HUGE_SIZE);
+}
+
+static size_t from_pool(void **units) {
+    size_t bytes = 0;
+    for (int i = 0; i < N; i++)
+        bytes += fake_os_pool_bytes(units[i], BL_HUGE_SIZE);
+    return bytes / BL_HUGE_SIZE;
+}
+
+// Every page of the pool was touched before it was handed out, by a call.
+static void use_pool_of_10(enum bl_backing backing) {
+    void *units[N];
+    start_with(backing);
+    fake_os_set_pool(10);
+    for (int i = 0; i < N; i++)
+        units[i] = unit();
+    const size_t used = from_pool(units);
+    expect_size_le(used, 10);
+    expect_size_ge(used, 5);
+    expect_size_ge(fake_os_count(FAKE_POPULATE), 1);
+    for (int i = 0; i < N; i++)
+        bl_unit_release(units[i]);
+    bl_reservoir_purge(true);
+    expect_size_ge(fake_os_pool() + 2, 10);
+    bl_reservoir_check();
+}
+
+TEST(auto_takes_the_pool_first) { use_pool_of_10(BL_BACKING_AUTO); }
+TEST(hugetlb_takes_the_pool_first) { use_pool_of_10(BL_BACKING_HUGETLB); }
+
+TEST(thp_leaves_the_pool_alone) {
+    start_with(BL_BACKING_THP);
+    fake_os_set_pool(10);
+    for (int i = 0; i < N; i++)
+        unit();
+    expect_size_eq(fake_os_pool(), 10);
+    expect_size_ge(fake_os_count(FAKE_ADVISE_HUGE), 1);
+}
+
+TEST(base_asks_for_no_huge_page) {
+    start_with(BL_BACKING_BASE);
+    fake_os_set_pool(10);
+    for (int i = 0; i < N; i++)
+        unit();
+    expect_size_eq(fake_os_pool(), 10);
+    expect_size_eq(fake_os_count(FAKE_ADVISE_HUGE), 0);
+    expect_size_eq(fake_os_count(FAKE_COLLAPSE), 0);
+}
+
+// The pool gives addresses and then no page: what a touch would have answered
+// with a SIGBUS is an ordinary fallback.
+TEST(a_pool_that_cannot_be_touched_is_given_up) {
+    start_with(BL_BACKING_HUGETLB);
+    fake_os_set_pool(1000);
+    fake_os_fail(1, ENOMEM, FAKE_BIT(FAKE_POPULATE), true);
+    for (int i = 0; i < N; i++)
+        memset(unit(), 1, BL_HUGE_SIZE);
+    expect_size_eq(fake_os_pool(), 1000);
+    expect_size_ge(bl_load_relaxed(&bl_stats.hugetlb_refused), 1);
+}
+
+TEST(refused_advice_is_counted) {
+    start_with(BL_BACKING_THP);
+    fake_os_fail(1, EPERM, FAKE_BIT(FAKE_ADVISE_HUGE), true);
+    for (int i = 0; i < N; i++)
+        memset(unit(), 1, BL_HUGE_SIZE);
+    expect_size_ge(bl_load_relaxed(&bl_stats.advice_refused), 1);
+    expect_size_eq(bl_load_relaxed(&bl_stats.last_refusal_errno), EPERM);
+}
+
+TEST(no_memory_is_null) {
+    bool dirty = false;
+    void *units[200];
+    int n = 0;
+    start_with(BL_BACKING_THP);
+    units[n++] = unit();
+    fake_os_fail(1, ENOMEM, FAKE_BIT(FAKE_MAP), true);
+    void *p;
+    while (n < 200 && (p = bl_unit_acquire(&dirty)) != NULL)
+        units[n++] = p;
+    expect_int_lt(n, 200);
+    bl_reservoir_check();
+    for (int i = 0; i < n; i++)
+        bl_unit_release(units[i]);
+    fake_os_fail(0, 0, FAKE_MAY_FAIL, false);
+    for (int i = 0; i < N; i++)
+        unit();
+    bl_reservoir_check();
+}
