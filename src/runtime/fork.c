@@ -10,6 +10,7 @@
 
 #include "os/os.h"
 #include "reservoir/reservoir.h"
+#include "runtime/runtime.h"
 
 #include <pthread.h>
 
@@ -35,6 +36,7 @@ static void after_in_child(void) {
     bl_locks_after_fork();
     if (bl_reservoir_has_hugetlb())
         bl_reservoir_leave_hugetlb();
+    bl_runtime_after_fork_in_child();
 }
 
 void bl_fork_start(void) {

@@ -84,6 +84,11 @@ at_constructor(int argc, char **argv, char **environment) {
     bl_fork_start();
 }
 
+void bl_runtime_after_fork_in_child(void) {
+    if (reporting_pid != 0)
+        reporting_pid = bl_os_pid();
+}
+
 // A child of vfork runs in its parent's memory: its end is not the end.
 static void report(void) {
     if (reporting_pid != 0 && bl_os_pid() == reporting_pid)

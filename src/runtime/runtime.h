@@ -16,4 +16,7 @@
 // Version of the runtime, also found by `bigleaf doctor FILE`.
 extern const char bl_runtime_version[];
 
+// A forked child is a process of its own, with an end of its own to report.
+void bl_runtime_after_fork_in_child(void);
+
 #endif
