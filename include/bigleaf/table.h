@@ -27,15 +27,13 @@
 //       another one found first; its cursors return it all the same.
 // Source: [AreiasRocha-2012], section II; see docs/REFERENCES.md.
 //
-// A call, from the engine's side:
-//   sg = bl_table_call(thread, table, tokens, n);
-//   state FRESH       set it to EVALUATING and be its generator
-//         EVALUATING  become a consumer: a cursor, read until it is dry, again
-//                     whenever new answers may have come
-//         COMPLETE    read the answers with a cursor
-//   bl_answer_insert(...) for each answer found, and at the end of its
-//   component bl_subgoal_complete(...), or bl_subgoal_abandon(...) after an
-//   exception.
+// A call, from the engine's side: `bl_table_call` returns the subgoal. If it is
+// FRESH, the engine sets it to EVALUATING and is its generator; if EVALUATING,
+// the engine is a consumer: it reads with a cursor until that is dry, and again
+// whenever new answers may have come; if COMPLETE, it reads all answers. The
+// generator calls `bl_answer_insert` for each answer found, and at the end of
+// its component `bl_subgoal_complete`, or, after an exception,
+// `bl_subgoal_abandon`.
 //
 #ifndef BIGLEAF_TABLE_H
 #define BIGLEAF_TABLE_H
@@ -116,8 +114,8 @@ void *bl_table_user(const struct bl_table *table);
 // The thread's view of the call with these n tokens (n may be 0), made if
 // there was none; NULL without memory.
 struct bl_subgoal *bl_table_call(struct bl_table_thread *thread,
-                                 struct bl_table *table,
-                                 const uint64_t *tokens, size_t n);
+                                 struct bl_table *table, const uint64_t *tokens,
+                                 size_t n);
 
 // As `bl_table_call`, but NULL where the thread has not made this call.
 struct bl_subgoal *bl_table_find_call(struct bl_table_thread *thread,
@@ -156,7 +154,8 @@ size_t bl_subgoal_depth(const struct bl_subgoal *sg);
 // Calls `visit` for every call of this thread, of `table` or, where that is
 // NULL, of all tables. `visit` makes no calls and abolishes nothing.
 void bl_subgoal_each(struct bl_table_thread *thread, struct bl_table *table,
-                     void (*visit)(struct bl_subgoal *sg, void *arg), void *arg);
+                     void (*visit)(struct bl_subgoal *sg, void *arg),
+                     void *arg);
 
 // ---- answers
 
@@ -205,18 +204,18 @@ void bl_table_count(struct bl_table_thread *thread, struct bl_table *table,
 
 // The types of blocks, each on pages of its own.
 enum bl_table_type {
-    BL_TYPE_TABLE,       // table entries
-    BL_TYPE_VIEW,        // a thread's share in one table
-    BL_TYPE_BUCKETS,     // per-thread buckets, beyond those in the entries
-    BL_TYPE_CALL_NODE,   // nodes of call tries
-    BL_TYPE_SUBGOAL,     // subgoal frames with their answers: NS and SS
-    BL_TYPE_FRAME,       // subgoal frames without: FS
-    BL_TYPE_ENTRY,       // subgoal entries without answers: SS
+    BL_TYPE_TABLE,        // table entries
+    BL_TYPE_VIEW,         // a thread's share in one table
+    BL_TYPE_BUCKETS,      // per-thread buckets, beyond those in the entries
+    BL_TYPE_CALL_NODE,    // nodes of call tries
+    BL_TYPE_SUBGOAL,      // subgoal frames with their answers: NS and SS
+    BL_TYPE_FRAME,        // subgoal frames without: FS
+    BL_TYPE_ENTRY,        // subgoal entries without answers: SS
     BL_TYPE_SHARED_ENTRY, // subgoal entries with answers: FS
-    BL_TYPE_ANSWER_NODE, // inner nodes of answer tries
-    BL_TYPE_CHUNK,       // chunks of answers, that is, of leaf nodes
-    BL_TYPE_CHILDREN,    // hashed sets of a node's inner children
-    BL_TYPE_LEAVES,      // hashed sets of a node's last tokens
+    BL_TYPE_ANSWER_NODE,  // inner nodes of answer tries
+    BL_TYPE_CHUNK,        // chunks of answers, that is, of leaf nodes
+    BL_TYPE_CHILDREN,     // hashed sets of a node's inner children
+    BL_TYPE_LEAVES,       // hashed sets of a node's last tokens
     BL_TYPE_COUNT
 };
 

@@ -57,15 +57,14 @@ void bl_pools_init(struct bl_pools *pools, enum bl_table_alloc kind,
     pools->sharing = sharing;
     BL_CHECK(pthread_mutex_init(&pools->making, NULL) == 0);
     for (unsigned type = 0; type < BL_TYPE_COUNT; type++)
-        for (unsigned class = 0; class < BL_TABLE_CLASSES; class++)
+        for (unsigned class = 0; class < BL_TABLE_CLASSES; class ++)
             bl_store_relaxed(&pools->pool[type][class], NULL);
 }
 
 static void drop_type(struct bl_pools *pools, unsigned type) {
-    for (unsigned class = 0; class < BL_TABLE_CLASSES; class++) {
+    for (unsigned class = 0; class < BL_TABLE_CLASSES; class ++) {
         // Relaxed: no other thread uses the pools now.
-        struct bl_pool *const pool =
-            bl_load_relaxed(&pools->pool[type][class]);
+        struct bl_pool *const pool = bl_load_relaxed(&pools->pool[type][class]);
         if (pool != NULL)
             bl_pool_delete(pool);
         bl_store_relaxed(&pools->pool[type][class], NULL);
@@ -83,7 +82,7 @@ void bl_pools_drop(struct bl_pools *pools, enum bl_table_type type) {
 
 void bl_pools_add_stats(struct bl_pools *pools, enum bl_table_type type,
                         struct bl_table_memory_stats *out) {
-    for (unsigned class = 0; class < BL_TABLE_CLASSES; class++) {
+    for (unsigned class = 0; class < BL_TABLE_CLASSES; class ++) {
         const struct bl_pool *const pool =
             bl_load_acquire(&pools->pool[type][class]);
         if (pool == NULL)
@@ -134,10 +133,9 @@ static void count(struct bl_memory *memory, enum bl_table_type type,
 }
 
 static void *malloc_aligned(size_t bytes, size_t align) {
-    return align <= _Alignof(max_align_t) ? malloc(bytes)
-                                          : aligned_alloc(
-                                                align,
-                                                bl_align_up(bytes, align));
+    return align <= _Alignof(max_align_t)
+               ? malloc(bytes)
+               : aligned_alloc(align, bl_align_up(bytes, align));
 }
 
 void *bl_memory_alloc(struct bl_memory *memory, enum bl_table_type type,

@@ -158,8 +158,7 @@ static uint64_t check_answers(const struct bl_subgoal *sg) {
     return count;
 }
 
-static void check_call(struct bl_table_thread *thread,
-                       struct bl_subgoal *sg) {
+static void check_call(struct bl_table_thread *thread, struct bl_subgoal *sg) {
     const size_t depth = bl_subgoal_depth(sg);
     uint64_t *const buffer = malloc((depth + 1) * sizeof(*buffer));
     BL_CHECK(buffer != NULL);

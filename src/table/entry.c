@@ -71,8 +71,7 @@ struct bl_subgoal *bl_entry_call(struct bl_table_thread *thread,
                                  bool with_answers) {
     struct bl_table *const table = view->table;
     struct bl_memory *const memory = &thread->common;
-    struct bl_trie_node *const node =
-        find_call(thread, table, tokens, n, make);
+    struct bl_trie_node *const node = find_call(thread, table, tokens, n, make);
     if (node == NULL)
         return NULL;
     struct bl_subgoal_entry *entry = bl_load_acquire(&node->data);

@@ -8,13 +8,14 @@
 
 #include <stdlib.h>
 
-#define RECLAIM_EVERY 64         // blocks
-#define RECLAIM_BYTES BL_MIB     // or bytes, whichever comes first
+#define RECLAIM_EVERY 64     // blocks
+#define RECLAIM_BYTES BL_MIB // or bytes, whichever comes first
 
 static bool ensure_room(struct bl_retired *retired) {
     if (retired->count < retired->capacity)
         return true;
-    const size_t capacity = retired->capacity == 0 ? 128 : retired->capacity * 2;
+    const size_t capacity =
+        retired->capacity == 0 ? 128 : retired->capacity * 2;
     struct bl_retired_block *const blocks =
         realloc(retired->blocks, capacity * sizeof(*blocks));
     if (blocks == NULL)

@@ -59,7 +59,7 @@ BL_INLINE void bl_retired_rest(struct bl_retired *retired,
 void bl_retired_add(struct bl_retired *retired, enum bl_table_type type,
                     unsigned class, void *block);
 
-// Appends `from`'s blocks to `to`; under space.lock where either is the space's.
+// Moves `from`'s blocks to `to`; under space.lock where either is the space's.
 void bl_retired_hand_over(struct bl_retired *from, struct bl_retired *to);
 
 void bl_retired_fini(struct bl_retired *retired);

@@ -40,7 +40,7 @@ static struct bl_line_lock *array_lock(struct bl_table_space *space,
 static bool try_lock_node(struct bl_trie_node *node) {
     // Relaxed: only a hint; the exchange below decides.
     uint64_t word = bl_load_relaxed(&node->kids);
-    // Acquire within acq_rel: pairs with `unlock_node`.
+    // Acquire within acq_rel: pairs with `unlock`.
     return (word & BL_SET_LOCK) == 0 &&
            bl_cas_strong_acq_rel(&node->kids, &word, word | BL_SET_LOCK);
 }
@@ -93,8 +93,7 @@ static bool lock_or_leave(struct bl_table_thread *thread,
 
 struct bl_trie_node *bl_shared_step(struct bl_table_thread *thread,
                                     enum bl_table_type type,
-                                    struct bl_trie_node *node,
-                                    uint64_t token) {
+                                    struct bl_trie_node *node, uint64_t token) {
     for (unsigned round = 0;; round++) {
         struct bl_trie_node *kid =
             bl_kids_find(bl_load_acquire(&node->kids), token);
@@ -112,8 +111,9 @@ struct bl_trie_node *bl_shared_step(struct bl_table_thread *thread,
 
 // ---- the list
 
-static struct bl_answer_chunk *new_shared_chunk(
-    struct bl_memory *memory, const struct bl_answer_chunk *before) {
+static struct bl_answer_chunk *
+new_shared_chunk(struct bl_memory *memory,
+                 const struct bl_answer_chunk *before) {
     struct bl_answer_chunk *const chunk = bl_chunk_new(memory, before);
     if (chunk != NULL)
         memset(chunk->answers, 0, chunk->capacity * sizeof(struct bl_answer));

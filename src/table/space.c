@@ -159,8 +159,7 @@ static void drop_private(struct bl_table_thread *thread) {
     if (!pages)
         return;
     bl_pools_drop(&thread->pools, BL_TYPE_COUNT);
-    bl_memory_init(&thread->own, &thread->pools, NULL,
-                   thread->own.one_by_one);
+    bl_memory_init(&thread->own, &thread->pools, NULL, thread->own.one_by_one);
 }
 
 static void unlist_thread(struct bl_table_thread *thread) {
@@ -247,8 +246,8 @@ static struct bl_table_view *ensure_view(struct bl_table_thread *thread,
 }
 
 struct bl_subgoal *bl_table_call(struct bl_table_thread *thread,
-                                 struct bl_table *table,
-                                 const uint64_t *tokens, size_t n) {
+                                 struct bl_table *table, const uint64_t *tokens,
+                                 size_t n) {
     BL_REQUIRE(thread->space == table->space);
     struct bl_table_view *const view = ensure_view(thread, table);
     return view == NULL ? NULL

@@ -35,12 +35,12 @@ struct bl_buckets {
 };
 
 struct bl_subgoal_entry {
-    struct bl_trie_node *call;                // const
-    struct bl_subgoal_entry *next;            // const once on the table's list
-    _Atomic uint32_t complete;                // release after the last answer
-    _Atomic(struct bl_buckets *) more;        // of the cells
-    _Atomic(void *) cell[BL_BUCKETS_ENTRY];   // subgoals; owner of the cell
-    struct bl_answers answers[];              // one under FS
+    struct bl_trie_node *call;              // const
+    struct bl_subgoal_entry *next;          // const once on the table's list
+    _Atomic uint32_t complete;              // release after the last answer
+    _Atomic(struct bl_buckets *) more;      // of the cells
+    _Atomic(void *) cell[BL_BUCKETS_ENTRY]; // subgoals; owner of the cell
+    struct bl_answers answers[];            // one under FS
 };
 
 struct bl_table_view {
@@ -78,14 +78,14 @@ extern const struct bl_design bl_design_ss;
 extern const struct bl_design bl_design_fs;
 
 struct bl_table {
-    struct bl_table_space *space;    // const
-    const struct bl_design *design;  // const
-    enum bl_table_design kind;       // const
-    void *user;                      // const
-    struct bl_table *next;           // const: the space's tables
+    struct bl_table_space *space;   // const
+    const struct bl_design *design; // const
+    enum bl_table_design kind;      // const
+    void *user;                     // const
+    struct bl_table *next;          // const: the space's tables
     _Atomic(struct bl_buckets *) more;
-    _Atomic(void *) cell[BL_BUCKETS_TABLE];   // views; owner of the cell
-    struct bl_trie_node root;                 // SS, FS: of the call trie
+    _Atomic(void *) cell[BL_BUCKETS_TABLE];     // views; owner of the cell
+    struct bl_trie_node root;                   // SS, FS: of the call trie
     _Atomic(struct bl_subgoal_entry *) entries; // SS, FS: all of them
     char name[64];
 };
@@ -104,9 +104,9 @@ struct bl_table_space {
     uint64_t numbers[BL_TABLE_THREADS_MAX / 64]; // taken
     struct bl_memory ended; // counts of threads that have detached
     struct bl_table_lock_stats ended_locks;
-    struct bl_memory entries; // table entries
+    struct bl_memory entries;  // table entries
     struct bl_retired orphans; // of threads that have detached
-    struct bl_pools pools;    // shared
+    struct bl_pools pools;     // shared
     struct bl_epochs epochs;
 };
 

@@ -53,8 +53,7 @@ void bl_subgoal_complete(struct bl_table_thread *thread,
         bl_store_release(&sg->entry->complete, 1);
 }
 
-void bl_subgoal_abandon(struct bl_table_thread *thread,
-                        struct bl_subgoal *sg) {
+void bl_subgoal_abandon(struct bl_table_thread *thread, struct bl_subgoal *sg) {
     sg->table->design->forget(thread, sg);
     make_fresh(sg);
 }
@@ -65,9 +64,7 @@ bool bl_subgoal_completed_elsewhere(const struct bl_subgoal *sg) {
 
 void *bl_subgoal_user(const struct bl_subgoal *sg) { return sg->user; }
 
-void bl_subgoal_set_user(struct bl_subgoal *sg, void *user) {
-    sg->user = user;
-}
+void bl_subgoal_set_user(struct bl_subgoal *sg, void *user) { sg->user = user; }
 
 struct bl_table *bl_subgoal_table(const struct bl_subgoal *sg) {
     return sg->table;

@@ -7,15 +7,9 @@
 // `state` and `user`. It belongs to one thread; what `answers` points to may
 // be shared (FS), and is read through the functions here only.
 //
-// The shape of the inner loop for an answer of two tokens:
-//
-//     const struct bl_answer *a;
-//     while ((a = bl_answer_next_fast(sg, &cursor)) != NULL) {
-//         tokens = bl_answer_read_fast(a, end);    // [X, Y]
-//         ...
-//         if (bl_answer_insert_fast(thread, sg, out, 2) == BL_ANSWER_NEW)
-//             ...
-//     }
+// The inner loop of a left-recursive program: `bl_answer_next_fast` until it
+// returns NULL; `bl_answer_read_fast` into a buffer; unify; and at the end of
+// the clause `bl_answer_insert_fast`.
 //
 // Inserting while reading is the rule: a cursor that was dry returns what has
 // been added since. Answers stay where they are.
@@ -31,20 +25,20 @@ struct bl_subgoal_entry;
 struct bl_subgoal {
     struct bl_answers *answers; // const: `own`, or the shared entry's
     enum bl_subgoal_state state;
-    uint32_t mark; // the engine's; 0 at first
-    void *user;    // the engine's; NULL when FRESH
-    uint64_t fresh;    // answers this thread was the first to find
-    uint64_t repeated; // insertions that found their answer there already
-    struct bl_table *table;          // const
-    struct bl_trie_node *call;       // const: the last node of its path
-    struct bl_subgoal_entry *entry;  // const: shared part, or NULL
-    struct bl_subgoal *next;         // the thread's subgoals of this table
-    struct bl_answers own[];         // one of them under NS and SS
+    uint32_t mark;          // the engine's; 0 at first
+    void *user;             // the engine's; NULL when FRESH
+    uint64_t fresh;         // answers this thread was the first to find
+    uint64_t repeated;      // insertions that found their answer there already
+    struct bl_table *table; // const
+    struct bl_trie_node *call;      // const: the last node of its path
+    struct bl_subgoal_entry *entry; // const: shared part, or NULL
+    struct bl_subgoal *next;        // the thread's subgoals of this table
+    struct bl_answers own[];        // one of them under NS and SS
 };
 
 // The memory a thread takes blocks from; see `alloc.h`.
 struct bl_table_thread_head {
-    struct bl_memory *own; // const: private
+    struct bl_memory *own;    // const: private
     struct bl_memory *common; // const: shared
 };
 

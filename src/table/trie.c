@@ -110,8 +110,7 @@ static struct place find_room(const struct slots *s, uint64_t token,
         return place;
     const uint64_t home = bl_token_line(token, s->low_bits, s->lines);
     const uint64_t line = place.at / s->per_line;
-    const uint64_t passed =
-        line >= home ? line - home : line + s->lines - home;
+    const uint64_t passed = line >= home ? line - home : line + s->lines - home;
     const uint64_t limit =
         s->lines < LARGE_SET_LINES ? CROWDED_LINES : CROWDED_LINES_LARGE;
     if (passed < limit || !is_quarter_full(s))
@@ -146,11 +145,12 @@ static unsigned next_class(unsigned class) {
 }
 
 static uint64_t word_of(const void *block, unsigned class, bool wide) {
-    return (uint64_t)(uintptr_t)block << 8 | (uint64_t)class << 1 |
+    return (uint64_t)(uintptr_t)block << 8 | (uint64_t) class << 1 |
            (wide ? BL_SET_WIDE : 0);
 }
 
-// Copies the members of `from` to the empty and larger `to`.
+// Copies the members of `from` to the empty and larger `to`, which nobody else
+// sees yet.
 static void move_members(const struct slots *from, const struct slots *to,
                          bool kids) {
     const uint64_t count = from->lines * from->per_line;
@@ -162,6 +162,27 @@ static void move_members(const struct slots *from, const struct slots *to,
         const struct place place = find_place(to, token, slot);
         BL_ASSERT(place.kind == FREE);
         slot_store(to, place.at, slot);
+    }
+}
+
+// As `move_members`, for what growth mostly moves: narrow leaves, nearly all
+// of which find their first slot empty.
+static void move_narrow(const struct slots *from, const struct slots *to) {
+    const _Atomic uint32_t *const old = from->block;
+    _Atomic uint32_t *const new = to->block;
+    const uint64_t count = from->lines * from->per_line;
+    const uint64_t lines = to->lines;
+    const unsigned per_line = to->per_line;
+    for (uint64_t i = 0; i < count; i++) {
+        // Relaxed: the caller alone writes either block.
+        const uint32_t token = bl_load_relaxed(&old[i]);
+        if (token == 0)
+            continue;
+        uint64_t at = bl_token_line(token, NARROW_LOW_BITS, lines) * per_line +
+                      ((token >> BL_TOKEN_KIND_BITS) & (per_line - 1));
+        if (BL_UNLIKELY(bl_load_relaxed(&new[at]) != 0))
+            at = find_place(to, token, token).at;
+        bl_store_relaxed(&new[at], token);
     }
 }
 
@@ -179,7 +200,10 @@ static uint64_t make_larger(struct bl_memory *memory, enum bl_table_type type,
     if (bl_set_class(word) != 0) {
         const struct slots from =
             slots_of(word, kids || (word & BL_SET_WIDE) != 0);
-        move_members(&from, &to, kids);
+        if (from.wide || to.wide)
+            move_members(&from, &to, kids);
+        else
+            move_narrow(&from, &to);
     } else if (word != 0) {
         const uint64_t token =
             kids ? ((struct bl_trie_node *)bl_set_block(word))->token
@@ -214,9 +238,9 @@ static bool kids_make_room(struct bl_memory *memory, struct bl_trie_node *node,
             if (place.kind == FREE)
                 return true;
         }
-        const uint64_t larger = make_larger(memory, BL_TYPE_CHILDREN, word,
-                                            class == 0 ? 1 : next_class(class),
-                                            true);
+        const uint64_t larger =
+            make_larger(memory, BL_TYPE_CHILDREN, word,
+                        class == 0 ? 1 : next_class(class), true);
         if (larger == 0)
             return false;
         bl_store_release(&node->kids, larger | lock);
@@ -245,8 +269,8 @@ struct bl_trie_node *bl_trie_add_kid(struct bl_memory *memory,
     bl_store_relaxed(&kid->leaves, 0);
     // Release: a reader that finds the kid finds it whole.
     if (first)
-        bl_store_release(&node->kids, (uint64_t)(uintptr_t)kid << 8 |
-                                          (word & BL_SET_LOCK));
+        bl_store_release(&node->kids,
+                         (uint64_t)(uintptr_t)kid << 8 | (word & BL_SET_LOCK));
     else
         slot_store(&s, at, bl_kid_tag(token) | (uint64_t)(uintptr_t)kid);
     return kid;
@@ -310,13 +334,11 @@ enum bl_leaf_kind bl_leaves_make_room(struct bl_memory *memory,
         }
         const bool widen = wide && (!old_wide && class != 0);
         const bool single_wide = class == 0 && (wide || word >> 40 != 0);
-        const unsigned larger_class =
-            class == 0 ? 1
-            : widen    ? next_class(next_class(class))
-                       : next_class(class);
-        const uint64_t larger =
-            make_larger(memory, BL_TYPE_LEAVES, word, larger_class,
-                        wide || single_wide);
+        const unsigned larger_class = class == 0 ? 1
+                                      : widen    ? next_class(next_class(class))
+                                                 : next_class(class);
+        const uint64_t larger = make_larger(memory, BL_TYPE_LEAVES, word,
+                                            larger_class, wide || single_wide);
         if (larger == 0)
             return BL_LEAF_NO_MEMORY;
         bl_store_release(&node->leaves, larger);

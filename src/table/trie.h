@@ -162,8 +162,9 @@ BL_INLINE struct bl_trie_node *bl_trie_step(struct bl_memory *memory,
                                             uint64_t token) {
     struct bl_trie_node *const kid =
         bl_kids_find(bl_load_relaxed(&node->kids), token);
-    return BL_LIKELY(kid != NULL) ? kid
-                                  : bl_trie_step_slow(memory, type, node, token);
+    return BL_LIKELY(kid != NULL)
+               ? kid
+               : bl_trie_step_slow(memory, type, node, token);
 }
 
 // Ends a path. In line is the case of a set of narrow tokens whose first

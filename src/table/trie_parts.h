@@ -21,8 +21,7 @@ struct bl_answer_chunk *bl_chunk_new(struct bl_memory *memory,
 // Adds a kid that is not there. The caller is alone in changing the node.
 struct bl_trie_node *bl_trie_add_kid(struct bl_memory *memory,
                                      enum bl_table_type type,
-                                     struct bl_trie_node *node,
-                                     uint64_t token);
+                                     struct bl_trie_node *node, uint64_t token);
 
 // The kid that follows `kid` in the order of slots, or the first if `kid` is
 // NULL; NULL after the last.

@@ -122,9 +122,8 @@ static void *work(void *arg) {
             struct bl_table_memory_stats m;
             bl_table_read_memory(s->space, (enum bl_table_type)type, &m);
             if (m.blocks != 0)
-                printf("  %-22s %9lu blocks %10lu bytes %10lu mapped\n",
-                       m.name, (unsigned long)m.blocks,
-                       (unsigned long)m.block_bytes,
+                printf("  %-22s %9lu blocks %10lu bytes %10lu mapped\n", m.name,
+                       (unsigned long)m.blocks, (unsigned long)m.block_bytes,
                        (unsigned long)m.mapped_bytes);
         }
     }
@@ -173,13 +172,17 @@ int main(int argc, char **argv) {
     int c;
     while ((c = getopt(argc, argv, "n:d:t:a:l:roR:s")) != -1) {
         switch (c) {
-        case 'n': s.nodes = strtoull(optarg, NULL, 10); break;
+        case 'n':
+            s.nodes = strtoull(optarg, NULL, 10);
+            break;
         case 'd':
             s.options.design = strcmp(optarg, "fs") == 0   ? BL_TABLE_FS
                                : strcmp(optarg, "ss") == 0 ? BL_TABLE_SS
                                                            : BL_TABLE_NS;
             break;
-        case 't': s.threads = (unsigned)atoi(optarg); break;
+        case 't':
+            s.threads = (unsigned)atoi(optarg);
+            break;
         case 'a':
             s.options.alloc = strcmp(optarg, "malloc") == 0 ? BL_ALLOC_MALLOC
                                                             : BL_ALLOC_PAGES;
@@ -188,11 +191,20 @@ int main(int argc, char **argv) {
             s.options.locks =
                 strcmp(optarg, "array") == 0 ? BL_LOCKS_ARRAY : BL_LOCKS_NODE;
             break;
-        case 'r': s.right = true; break;
-        case 'o': s.options.one_by_one = true; break;
-        case 's': s.options.spin = true; break;
-        case 'R': s.runs = (unsigned)atoi(optarg); break;
-        default: return 2;
+        case 'r':
+            s.right = true;
+            break;
+        case 'o':
+            s.options.one_by_one = true;
+            break;
+        case 's':
+            s.options.spin = true;
+            break;
+        case 'R':
+            s.runs = (unsigned)atoi(optarg);
+            break;
+        default:
+            return 2;
         }
     }
     s.space = bl_table_space_new(&s.options);

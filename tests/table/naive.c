@@ -39,8 +39,7 @@ bool naive_insert(struct naive_set *set, const uint64_t *tokens, size_t n) {
         return false;
     if (set->count == set->capacity) {
         set->capacity = set->capacity == 0 ? 64 : set->capacity * 2;
-        set->items =
-            realloc(set->items, set->capacity * sizeof(*set->items));
+        set->items = realloc(set->items, set->capacity * sizeof(*set->items));
         assert_ptr_ne(set->items, NULL);
     }
     struct naive_item *const item = &set->items[set->count++];

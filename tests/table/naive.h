@@ -31,10 +31,10 @@ bool naive_insert(struct naive_set *set, const uint64_t *tokens, size_t n);
 
 // How random sequences look.
 struct naive_shape {
-    unsigned terms;   // per sequence
-    uint64_t values;  // numbers are below this, times `stride`
+    unsigned terms;  // per sequence
+    uint64_t values; // numbers are below this, times `stride`
     uint64_t stride;
-    unsigned depth;   // of nesting; 0: numbers only
+    unsigned depth; // of nesting; 0: numbers only
 };
 
 // Writes one sequence, at most NAIVE_TOKENS_MAX long; returns its length.

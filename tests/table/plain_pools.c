@@ -65,8 +65,7 @@ void bl_pool_free(struct bl_pool *pool, void *block) {
     atomic_fetch_sub_explicit(&pool->in_use, 1, memory_order_relaxed);
 }
 
-void bl_pool_read_stats(const struct bl_pool *pool,
-                        struct bl_pool_stats *out) {
+void bl_pool_read_stats(const struct bl_pool *pool, struct bl_pool_stats *out) {
     const size_t in_use =
         atomic_load_explicit(&pool->in_use, memory_order_relaxed);
     *out = (struct bl_pool_stats){.name = pool->spec.name,

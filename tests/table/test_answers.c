@@ -78,8 +78,7 @@ static void call_without_tokens(struct bench *b) {
     expect_ptr_eq(bl_table_find_call(b->thread, b->table, NULL, 0), sg);
     expect_size_eq(bl_subgoal_depth(sg), 0);
     expect_int_eq(bl_answer_insert(b->thread, sg, NULL, 0), BL_ANSWER_NEW);
-    expect_int_eq(bl_answer_insert(b->thread, sg, NULL, 0),
-                  BL_ANSWER_REPEATED);
+    expect_int_eq(bl_answer_insert(b->thread, sg, NULL, 0), BL_ANSWER_REPEATED);
     struct bl_answer_cursor cursor = {NULL, 0};
     const struct bl_answer *const answer = bl_answer_next(sg, &cursor);
     assert_ptr_ne(answer, NULL);
@@ -145,9 +144,15 @@ static void tokens_of_all_widths(struct bench *b) {
 
 // Strides that crowd tokens into few lines of the hashed sets.
 static void strides_do_not_explode(struct bench *b) {
-    static const uint64_t strides[] = {
-        8, 16, 256, 65536, 16 * 987, 16 * 121393, (uint64_t)1 << 33,
-        (uint64_t)16 * 433494437, 0x9E3779B97F4A7C15u >> 3};
+    static const uint64_t strides[] = {8,
+                                       16,
+                                       256,
+                                       65536,
+                                       16 * 987,
+                                       16 * 121393,
+                                       (uint64_t)1 << 33,
+                                       (uint64_t)16 * 433494437,
+                                       0x9E3779B97F4A7C15u >> 3};
     for (unsigned s = 0; s < 9; s++) {
         struct bl_subgoal *const sg = call_of(b, s);
         for (uint64_t i = 1; i <= 3000; i++) {
@@ -274,8 +279,7 @@ TEST(designs_live_side_by_side) {
     struct bench b = open_bench(&variants[0]);
     struct bl_table *tables[3];
     for (unsigned d = 0; d < 3; d++)
-        tables[d] =
-            bl_table_new(b.space, "q", (enum bl_table_design)d, NULL);
+        tables[d] = bl_table_new(b.space, "q", (enum bl_table_design)d, NULL);
     for (unsigned d = 0; d < 3; d++) {
         const uint64_t token = 2;
         struct bl_subgoal *const sg =

@@ -27,18 +27,17 @@ static void compare_next(struct one_call *c) {
         uint64_t *const end = buffer + NAIVE_TOKENS_MAX;
         const uint64_t *const got = bl_answer_read(answer, end);
         assert_size_le(c->read + 1, c->expected.count);
-        const struct naive_item *const item =
-            &c->expected.items[c->read++];
+        const struct naive_item *const item = &c->expected.items[c->read++];
         assert_size_eq((size_t)(end - got), item->length);
-        assert_true(memcmp(got, item->tokens,
-                           item->length * sizeof(uint64_t)) == 0);
+        assert_true(
+            memcmp(got, item->tokens, item->length * sizeof(uint64_t)) == 0);
         assert_size_le(item->length, bl_answer_depth_max(c->sg));
     }
 }
 
 static struct naive_shape random_shape(struct bl_random *r) {
-    static const uint64_t strides[] = {1, 1, 1, 3, 64, 4096, 1 << 20,
-                                       (uint64_t)1 << 33};
+    static const uint64_t strides[] = {1,  1,    1,       3,
+                                       64, 4096, 1 << 20, (uint64_t)1 << 33};
     return (struct naive_shape){
         .terms = (unsigned)bl_random_below(r, 4),
         .values = 1 + bl_random_below(r, (uint64_t)1 << bl_random_below(r, 14)),
@@ -86,9 +85,9 @@ static void one_round(struct bl_random *r,
     for (unsigned i = 0; i < CALLS; i++) {
         compare_next(&calls[i]);
         expect_size_eq(calls[i].read, calls[i].expected.count);
-        expect_ptr_eq(bl_table_find_call(thread, table, calls[i].tokens,
-                                         calls[i].length),
-                      calls[i].sg);
+        expect_ptr_eq(
+            bl_table_find_call(thread, table, calls[i].tokens, calls[i].length),
+            calls[i].sg);
         all += calls[i].read;
         naive_free(&calls[i].expected);
     }

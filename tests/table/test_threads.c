@@ -139,7 +139,7 @@ static void check_answers(struct job *job, struct bl_table_thread *thread) {
     const struct graph *const g = &s->graph;
     const uint64_t call[] = {2, 10};
     struct bl_subgoal *sg = bl_table_call(thread, s->left, call, 2);
-    bool (*const seen)[NODES] = calloc(NODES, sizeof(*seen));
+    bool(*const seen)[NODES] = calloc(NODES, sizeof(*seen));
     struct bl_answer_cursor cursor = {NULL, 0};
     const struct bl_answer *answer;
     uint64_t buffer[2];
