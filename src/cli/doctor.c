@@ -138,7 +138,7 @@ static void text_program(const struct bl_program *p,
     printf("  kind         %s\n", kind);
     if (p->interpreter)
         printf("  loader       %s\n", p->interpreter);
-    printf("  malloc       %s\n", p->runtime_inside   ? "Bigleaf, linked in"
+    printf("  malloc       %s\n", p->runtime          ? p->runtime
                                   : p->defines_malloc ? "its own"
                                                       : "its libc's");
     printf("  hugetlb tunable of glibc (2.35)  %s\n",
@@ -172,7 +172,7 @@ static void json_program(const struct bl_program *p,
     bl_json_bool(&j, "setuid", p->secure);
     bl_json_bool(&j, "own_malloc", p->defines_malloc);
     bl_json_bool(&j, "hugetlb_tunable", p->tunable);
-    bl_json_bool(&j, "runtime_linked_in", p->runtime_inside);
+    bl_json_string(&j, "runtime_linked_in", p->runtime ? p->runtime : "");
     bl_json_u64(&j, "text_bytes", p->text_bytes);
     bl_json_u64(&j, "text_align", p->text_align);
     bl_json_u64(&j, "text_huge_bytes", p->text_whole);

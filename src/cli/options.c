@@ -33,6 +33,14 @@ static bool is_offered(const struct bl_runtime_option *r) {
 
 static char dashed(char c) { return c == '_' ? '-' : c; }
 
+// In a form to be freed.
+static char *dashed_name(const char *name) {
+    char *copy = bl_xstrdup(name);
+    for (char *p = copy; *p; p++)
+        *p = dashed(*p);
+    return copy;
+}
+
 static bool name_matches(const char *name, const char *word, size_t n) {
     size_t i = 0;
     for (; i < n && name[i]; i++) {
@@ -87,10 +95,7 @@ static char *suggestion(const struct bl_command *command, const char *word) {
     BL_CHECK(n < MOST);
     names[n] = NULL;
     const char *near = bl_nearest(word, names);
-    char *copy = near ? bl_xstrdup(near) : NULL;
-    for (char *p = copy; p && *p; p++)
-        *p = dashed(*p);
-    return copy;
+    return near ? dashed_name(near) : NULL;
 }
 
 static enum bl_step unknown(struct bl_cursor *c, const char *word) {
@@ -122,22 +127,29 @@ static bool is_number_within(const char *s, uint64_t low, uint64_t high) {
     return bl_read_u64(&s, &x) && *s == '\0' && low <= x && x <= high;
 }
 
+// What is wrong with the value; NULL: nothing.
+static char *value_fault(const struct bl_runtime_option *r, const char *value) {
+    if (r->kind == BL_KIND_PATH)
+        return NULL;
+    if (r->kind != BL_KIND_NUMBER)
+        return in_words(r->choices, value)
+                   ? NULL
+                   : bl_xprintf("one of %s", r->choices);
+    return is_number_within(value, r->low, r->high)
+               ? NULL
+               : bl_xprintf("a number from %lu to %lu", (unsigned long)r->low,
+                            (unsigned long)r->high);
+}
+
 static enum bl_step check_value(struct bl_cursor *c) {
-    const struct bl_runtime_option *r = c->runtime;
-    if (!r || r->kind == BL_KIND_PATH)
+    char *fault = c->runtime ? value_fault(c->runtime, c->value) : NULL;
+    if (!fault)
         return BL_STEP_OPTION;
-    if (r->kind == BL_KIND_NUMBER) {
-        if (is_number_within(c->value, r->low, r->high))
-            return BL_STEP_OPTION;
-        bl_usage(c->command,
-                 "wrong value '%s' for %s: a number from %lu to %lu", c->value,
-                 r->variable, (unsigned long)r->low, (unsigned long)r->high);
-        return BL_STEP_WRONG;
-    }
-    if (in_words(r->choices, c->value))
-        return BL_STEP_OPTION;
-    bl_usage(c->command, "wrong value '%s' for --%s: one of %s", c->value,
-             c->option->name, r->choices);
+    char *name = dashed_name(c->option->name);
+    bl_usage(c->command, "wrong value '%s' for --%s: %s", c->value, name,
+             fault);
+    free(name);
+    free(fault);
     return BL_STEP_WRONG;
 }
 

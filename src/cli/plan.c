@@ -183,7 +183,7 @@ static void plan_glibc(const struct bl_request *request,
 
 static void plan_static(const struct bl_request *request,
                         const struct bl_program *p, struct bl_plan *plan) {
-    if (p->runtime_inside)
+    if (p->runtime)
         decide(plan, BL_MECHANISM_BIGLEAF, false,
                bl_xstrdup("the runtime is linked into the program"));
     else if (p->tunable)
@@ -222,7 +222,7 @@ static bool plan_bigleaf(const struct bl_request *request,
                bl_xstrdup("the environment says BIGLEAF=off"));
     else if (p->kind == BL_PROGRAM_STATIC)
         plan_static(request, p, plan);
-    else if (p->runtime_inside)
+    else if (p->runtime)
         decide(plan, BL_MECHANISM_BIGLEAF, false,
                bl_xstrdup("the runtime is linked into the program"));
     else if (p->defines_malloc)
@@ -232,7 +232,7 @@ static bool plan_bigleaf(const struct bl_request *request,
     else
         decide(plan, BL_MECHANISM_BIGLEAF, false,
                bl_xstrdup("preloaded, ahead of the program's libc"));
-    return !p->runtime_inside;
+    return !p->runtime;
 }
 
 int bl_plan_make(const struct bl_command *command,

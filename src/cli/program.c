@@ -18,8 +18,8 @@
 
 #define SCRIPT_DEPTH 4 // as deep as the kernel follows "#!" lines
 #define TUNABLE "glibc.malloc.hugetlb"
-// The runtime reads it: its name is in whatever the runtime is linked into.
-#define RUNTIME_MARK "BIGLEAF_PAGES"
+// The runtime's version, in whatever it is linked into.
+#define RUNTIME_MARK "bigleaf-runtime "
 
 static int check_executable(const char *path) {
     struct stat st;
@@ -115,15 +115,28 @@ static bool is_secure(const char *path) {
            getxattr(path, "security.capability", &capability, 0) > 0;
 }
 
-static bool file_contains(const char *path, const char *word) {
+// The text that begins with `start`, to be freed; NULL: the file has none.
+static char *find_text(const char *path, const char *start) {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     Elf *elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL);
     size_t size = 0;
     const char *bytes = elf ? elf_rawfile(elf, &size) : NULL;
-    const bool found = bytes && memmem(bytes, size, word, strlen(word)) != NULL;
+    const char *at = bytes ? memmem(bytes, size, start, strlen(start)) : NULL;
+    char *text = NULL;
+    if (at) {
+        const size_t n = strnlen(at, size - (size_t)(at - bytes));
+        text = bl_xprintf("%.*s", (int)n, at);
+    }
     elf_end(elf);
     if (fd >= 0)
         close(fd);
+    return text;
+}
+
+static bool file_contains(const char *path, const char *start) {
+    char *text = find_text(path, start);
+    const bool found = text != NULL;
+    free(text);
     return found;
 }
 
@@ -202,7 +215,7 @@ static void read_elf(Elf *elf, struct bl_program *out) {
     out->tunable =
         file_contains(out->interpreter ? out->interpreter : out->path, TUNABLE);
     if (!out->interpreter || out->defines_malloc)
-        out->runtime_inside = file_contains(out->path, RUNTIME_MARK);
+        out->runtime = find_text(out->path, RUNTIME_MARK);
 }
 
 // elf_begin refuses a file that is too short for its header; class and machine
@@ -250,6 +263,7 @@ void bl_program_free(struct bl_program *program) {
     free(program->path);
     free(program->script);
     free(program->interpreter);
+    free(program->runtime);
 }
 
 char *bl_program_describe(const struct bl_program *p) {

@@ -18,6 +18,7 @@ struct bl_program {
     char *path;        // as it is executed
     char *script;      // not NULL: `path` is the interpreter of this script
     char *interpreter; // PT_INTERP; NULL: none
+    char *runtime;     // version of the runtime linked in; NULL: none
     enum bl_program_kind kind;
     uint16_t machine; // e_machine; 0: unknown
     unsigned bits;    // 32 or 64; 0: unknown
@@ -25,7 +26,6 @@ struct bl_program {
     bool secure;         // setuid, setgid or capabilities take effect
     bool defines_malloc; // in its dynamic symbol table: it wins over a preload
     bool tunable;        // its libc knows glibc.malloc.hugetlb (glibc 2.35)
-    bool runtime_inside; // linked with libbigleaf.a
     uint64_t text_bytes; // of the largest executable segment
     uint64_t text_align; // its p_align
     uint64_t text_whole; // whole 2 MiB units in it, in bytes
