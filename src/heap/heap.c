@@ -64,8 +64,13 @@ static void *class_alloc(uint32_t c) {
 static void *large_alloc(size_t bytes, size_t align, bool *zeroed) {
     if (bytes > PTRDIFF_MAX)
         return NULL;
-    if (bytes <= BL_SPAN_MAX && align <= BL_SPAN_MAX)
-        return bl_span_alloc(bytes, align, zeroed);
+    const bool short_span = bytes <= BL_HUGE_SIZE / 2 &&
+                            align <= BL_HUGE_SIZE / 2;
+    if (short_span || (bytes <= BL_SPAN_MAX && align <= BL_SLICE_BYTES)) {
+        void *p = bl_span_alloc(bytes, align, zeroed);
+        if (p != NULL)
+            return p;
+    }
     if (bl_local_attach() == NULL)
         return NULL;
     struct bl_run *run = bl_run_acquire(bytes, align);
@@ -96,6 +101,11 @@ static void clear_large(void *p, size_t bytes, bool zeroed) {
         bytes = run->dirty;
     if (!zeroed)
         __builtin_memset(p, 0, bytes);
+}
+
+void *bl_run_alloc(size_t bytes) {
+    struct bl_run *run = bl_run_acquire(bytes, 1);
+    return run ? bl_run_start(run) : bl_out_of_memory();
 }
 
 void *bl_calloc(size_t count, size_t each) {

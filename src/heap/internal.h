@@ -7,13 +7,13 @@
 
 #include "heap/heap.h"
 
-#define BL_SPAN_MAX BL_MIB // larger objects are runs
-
 extern struct bl_pool bl_class_pools[BL_CLASSES];
 
 // Starts the heap at the first call; false where it is switched off.
 bool bl_heap_ready(void);
 const struct bl_libc_heap *bl_libc(void);
+// A run, however small; NULL and errno without memory.
+void *bl_run_alloc(size_t bytes);
 // Sets errno and returns NULL.
 BL_COLD void *bl_out_of_memory(void);
 

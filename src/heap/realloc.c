@@ -15,8 +15,12 @@ static bool fits_well(size_t usable, size_t bytes) {
     return bytes <= usable && (bytes >= usable / 2 || usable <= WORTH_MOVING);
 }
 
+// What has grown to this size is likely to go on: it gets room to grow into.
+#define GROWER_RUN_FROM (4 * BL_MIB)
+
 static void *move_by_copy(void *p, size_t usable, size_t bytes) {
-    void *q = bl_malloc(bytes);
+    const bool grower = bytes > usable && bytes >= GROWER_RUN_FROM;
+    void *q = grower && bl_heap_ready() ? bl_run_alloc(bytes) : bl_malloc(bytes);
     if (q == NULL)
         return NULL;
     __builtin_memcpy(q, p, usable < bytes ? usable : bytes);
@@ -26,7 +30,7 @@ static void *move_by_copy(void *p, size_t usable, size_t bytes) {
 
 static void *resize_run(struct bl_run *run, size_t bytes) {
     void *p = bl_run_start(run);
-    if (bytes <= BL_SPAN_MAX)
+    if (bytes < GROWER_RUN_FROM / 2)
         return move_by_copy(p, run->mapped, bytes);
     if (bl_run_resize(run, bytes))
         return p;

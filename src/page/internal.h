@@ -23,6 +23,8 @@ void bl_full_remove(struct bl_entry *entry, struct bl_page *page);
 // First of `count` consecutive slices of one unit, or BL_NO_SLICE; `align` in
 // slices. *zeroed: none of them was used since the unit was fresh.
 uint32_t bl_slices_take(unsigned count, unsigned align, bool *zeroed);
+// Likewise, for more than half a unit, over as many units as it takes.
+uint32_t bl_slices_take_long(unsigned count, bool *zeroed);
 void bl_slices_give(uint32_t first, unsigned count);
 // Takes the `more` slices that follow, where they are free.
 bool bl_slices_extend(uint32_t first, unsigned count, unsigned more);

@@ -224,10 +224,12 @@ BL_INLINE void bl_private_free(struct bl_page *page, void *p) {
 }
 
 // ---------------------------------------------------------------------------
-// Spans: single blocks of whole slices, at most half a unit, of no local.
+// Spans: single blocks of whole slices, of no local.
+
+#define BL_SPAN_MAX (16 * BL_MIB)
 
 // NULL without memory. *zeroed: the memory is known to be zero. `align` is at
-// most half a unit.
+// most a slice, or half a unit where `bytes` is no more than that.
 BL_MUST_USE void *bl_span_alloc(size_t bytes, size_t align, bool *zeroed);
 void bl_span_free(struct bl_page *page);
 // Makes the span `bytes` long in place; false where that cannot be.

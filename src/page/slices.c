@@ -4,6 +4,8 @@
 // word. Units hang in bins by their longest row of free slices, and a demand
 // is served from the lowest bin that can: fragments are filled before a whole
 // unit is opened. A unit that is free altogether goes back to the reservoir.
+// A row longer than half a unit may start and end anywhere and reach over
+// several units, so that large objects lie side by side without loss.
 //
 // Guarded by `bl_lock_pages`.
 //
@@ -20,6 +22,8 @@ struct unit_info {
 _Static_assert(sizeof(struct unit_info) == BL_UNIT_INFO_BYTES, "unit info");
 _Static_assert(sizeof(struct bl_page) * BL_UNIT_SLICES == BL_SLICE_INFO_BYTES,
                "slice table");
+
+#define ALL (~(uint64_t)0)
 
 // Bin of a longest row of n: 0 for none, else floor(log2 n) + 1.
 #define BINS 8
@@ -76,7 +80,7 @@ static void rebin(uint32_t unit) {
 }
 
 static uint64_t mask_of(unsigned first, unsigned count) {
-    const uint64_t ones = count == 64 ? ~(uint64_t)0 : ((uint64_t)1 << count) - 1;
+    const uint64_t ones = count == 64 ? ALL : ((uint64_t)1 << count) - 1;
     return ones << first;
 }
 
@@ -107,15 +111,14 @@ static uint32_t take_fresh_unit(uint64_t allowed, unsigned count,
     if (at == NULL)
         return BL_NO_SLICE;
     const uint32_t unit = (uint32_t)(bl_small_offset(at) >> BL_HUGE_SHIFT);
-    *info(unit) = (struct unit_info){.free = ~(uint64_t)0,
-                                     .dirty = dirty ? ~(uint64_t)0 : 0};
+    *info(unit) = (struct unit_info){.free = ALL, .dirty = dirty ? ALL : 0};
     bin_insert(unit, BINS - 1);
     return take_in(unit, allowed, count, zeroed);
 }
 
 uint32_t bl_slices_take(unsigned count, unsigned align, bool *zeroed) {
     BL_ASSERT(count >= 1 && count <= BL_PAGE_SLICES_MAX);
-    const uint64_t allowed = align > 1 ? aligned_bits(align) : ~(uint64_t)0;
+    const uint64_t allowed = align > 1 ? aligned_bits(align) : ALL;
     for (unsigned bin = bl_log2_floor(count) + 1; bin < BINS; bin++) {
         unsigned look = 32;
         for (uint32_t i = bins[bin]; i && look; i = info(i - 1)->next, look--) {
@@ -128,27 +131,130 @@ uint32_t bl_slices_take(unsigned count, unsigned align, bool *zeroed) {
     return take_fresh_unit(allowed, count, zeroed);
 }
 
-void bl_slices_give(uint32_t first, unsigned count) {
-    const uint32_t unit = first / BL_UNIT_SLICES;
+static void give_in(uint32_t unit, uint64_t mask) {
     struct unit_info *u = info(unit);
-    const uint64_t mask = mask_of(first % BL_UNIT_SLICES, count);
     BL_CHECK((u->free & mask) == 0);
     u->free |= mask;
-    if (u->free != ~(uint64_t)0) {
+    if (u->free != ALL) {
         rebin(unit);
         return;
     }
     bin_remove(unit);
+    u->free = 0; // the unit is not ours any more
     bl_unit_release((char *)bl_territory.small + ((size_t)unit << BL_HUGE_SHIFT));
 }
 
-bool bl_slices_extend(uint32_t first, unsigned count, unsigned more) {
-    const unsigned at = first % BL_UNIT_SLICES;
-    if (at + count + more > BL_UNIT_SLICES)
+void bl_slices_give(uint32_t first, unsigned count) {
+    while (count > 0) {
+        const unsigned at = first % BL_UNIT_SLICES;
+        const unsigned rest = (unsigned)BL_UNIT_SLICES - at;
+        const unsigned here = count < rest ? count : rest;
+        give_in(first / (uint32_t)BL_UNIT_SLICES, mask_of(at, here));
+        first += here;
+        count -= here;
+    }
+}
+
+// ---------------------------------------------------------------------------
+// Rows that reach over several units.
+
+struct row {
+    uint32_t start;  // slice
+    uint32_t length; // slices
+};
+
+// What unit `unit` offers: its free slices, or, where `fresh` units count,
+// all of a unit that is nobody's.
+static uint64_t offered(uint32_t unit, uint32_t units, bool fresh) {
+    const uint64_t free = unit < units ? info(unit)->free : 0;
+    return free == 0 && fresh && bl_unit_is_free(unit) ? ALL : free;
+}
+
+// First fit by address. `limit`: units to look at; those beyond `units` were
+// never used.
+static bool find_row(unsigned count, uint32_t units, bool fresh,
+                     struct row *row) {
+    const uint32_t limit = fresh ? units + count / 64 + 2 : units;
+    *row = (struct row){0, 0};
+    for (uint32_t unit = 0; unit < limit; unit++) {
+        const uint64_t bits = offered(unit, units, fresh);
+        const uint32_t first = unit * (uint32_t)BL_UNIT_SLICES;
+        if (row->length == 0)
+            row->start = first;
+        if (bits == ALL) {
+            row->length += (uint32_t)BL_UNIT_SLICES;
+        } else {
+            const unsigned prefix = bl_lowest_bit(~bits);
+            if (row->length + prefix >= count)
+                return true;
+            const unsigned suffix = (unsigned)__builtin_clzll(~bits);
+            row->length = suffix;
+            row->start = first + (uint32_t)BL_UNIT_SLICES - suffix;
+        }
+        if (row->length >= count)
+            return true;
+    }
+    return false;
+}
+
+// Brings in the units of the row that are nobody's yet: they are neighbours.
+static bool bring_in(const struct row *row, unsigned count, uint32_t units) {
+    const uint32_t last = (row->start + count - 1) / (uint32_t)BL_UNIT_SLICES;
+    uint32_t from = row->start / (uint32_t)BL_UNIT_SLICES;
+    while (from <= last && from < units && info(from)->free != 0)
+        from++;
+    uint32_t end = last + 1;
+    while (end > from && end - 1 < units && info(end - 1)->free != 0)
+        end--;
+    if (from == end)
+        return true;
+    bool dirty = false;
+    if (!bl_units_acquire_at(from, end - from, &dirty))
         return false;
-    const uint32_t unit = first / BL_UNIT_SLICES;
+    for (uint32_t unit = from; unit < end; unit++) {
+        *info(unit) =
+            (struct unit_info){.free = ALL, .dirty = dirty ? ALL : 0};
+        bin_insert(unit, BINS - 1);
+    }
+    return true;
+}
+
+static void take_row(uint32_t first, unsigned count, bool *zeroed) {
+    *zeroed = true;
+    while (count > 0) {
+        const unsigned at = first % BL_UNIT_SLICES;
+        const unsigned rest = (unsigned)BL_UNIT_SLICES - at;
+        const unsigned here = count < rest ? count : rest;
+        bool this_zeroed = false;
+        take_in(first / (uint32_t)BL_UNIT_SLICES, (uint64_t)1 << at, here,
+                &this_zeroed);
+        *zeroed &= this_zeroed;
+        first += here;
+        count -= here;
+    }
+}
+
+uint32_t bl_slices_take_long(unsigned count, bool *zeroed) {
+    const uint32_t units =
+        (uint32_t)(bl_load_acquire(&bl_territory.small_bytes) >> BL_HUGE_SHIFT);
+    struct row row;
+    if (!find_row(count, units, false, &row) &&
+        !find_row(count, units, true, &row))
+        return BL_NO_SLICE;
+    if (!bring_in(&row, count, units))
+        return BL_NO_SLICE;
+    take_row(row.start, count, zeroed);
+    return row.start;
+}
+
+bool bl_slices_extend(uint32_t first, unsigned count, unsigned more) {
+    const uint32_t end = first + count;
+    const unsigned at = end % BL_UNIT_SLICES;
+    if (at == 0 || at + more > BL_UNIT_SLICES)
+        return false;
+    const uint32_t unit = end / (uint32_t)BL_UNIT_SLICES;
     struct unit_info *u = info(unit);
-    const uint64_t mask = mask_of(at + count, more);
+    const uint64_t mask = mask_of(at, more);
     if ((u->free & mask) != mask)
         return false;
     u->free &= ~mask;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Spans: objects too large for a page of many blocks and too small for units
+// Spans: objects too large for a page of many blocks and too small for a run
 // of their own. A span is a page of one block and no owner; every operation
 // takes the lock, and free slices around it let it grow in place.
 //
@@ -10,21 +10,33 @@ static unsigned slices_for(size_t bytes) {
     return (unsigned)((bytes + BL_SLICE_BYTES - 1) >> BL_SLICE_SHIFT);
 }
 
+// Only a short span marks its inner slices: a long one is found by its start
+// alone, and the marks would cost more than they tell.
+static bool is_short(unsigned slices) { return slices <= BL_PAGE_SLICES_MAX; }
+
 static void set_slices(struct bl_page *page, unsigned slices) {
     page->slices = (uint16_t)slices;
     page->block_bytes = (uint32_t)(slices << BL_SLICE_SHIFT);
-    bl_page_link_slices(page, slices);
+    if (is_short(slices))
+        bl_page_link_slices(page, slices);
+}
+
+static uint32_t take(unsigned slices, size_t align, bool *zeroed) {
+    if (!is_short(slices))
+        return bl_slices_take_long(slices, zeroed);
+    const unsigned step =
+        align > BL_SLICE_BYTES ? (unsigned)(align >> BL_SLICE_SHIFT) : 1;
+    return bl_slices_take(slices, step, zeroed);
 }
 
 void *bl_span_alloc(size_t bytes, size_t align, bool *zeroed) {
-    BL_REQUIRE(bytes > 0 && bytes <= BL_HUGE_SIZE / 2);
+    BL_REQUIRE(bytes > 0 && bytes <= BL_SPAN_MAX);
+    BL_REQUIRE(align <= BL_SLICE_BYTES || bytes <= BL_HUGE_SIZE / 2);
     if (bl_local_attach() == NULL)
         return NULL;
     const unsigned slices = slices_for(bytes);
-    const unsigned step =
-        align > BL_SLICE_BYTES ? (unsigned)(align >> BL_SLICE_SHIFT) : 1;
     bl_lock_acquire(&bl_lock_pages);
-    const uint32_t slice = bl_slices_take(slices, step, zeroed);
+    const uint32_t slice = take(slices, align, zeroed);
     bl_lock_release(&bl_lock_pages);
     if (slice == BL_NO_SLICE)
         return NULL;
@@ -42,6 +54,8 @@ void *bl_span_alloc(size_t bytes, size_t align, bool *zeroed) {
 }
 
 static void unlink_slices(struct bl_page *page, unsigned from) {
+    if (!is_short(page->slices))
+        return;
     for (unsigned i = from; i < page->slices; i++)
         page[i].back = 0;
 }
@@ -56,17 +70,19 @@ void bl_span_free(struct bl_page *page) {
 }
 
 bool bl_span_resize(struct bl_page *page, size_t bytes) {
-    if (bytes > BL_HUGE_SIZE / 2)
+    if (bytes > BL_SPAN_MAX)
         return false;
     const unsigned old = page->slices;
     const unsigned new = slices_for(bytes);
     const uint32_t first = bl_page_slice(page);
     bool ok = true;
     bl_lock_acquire(&bl_lock_pages);
-    if (new > old)
+    if (new > old && is_short(old) != is_short(new))
+        ok = false;
+    else if (new > old)
         ok = bl_slices_extend(first, old, new - old);
     else if (new < old) {
-        unlink_slices(page, new);
+        unlink_slices(page, new); // of a short one; a long one has no marks
         bl_slices_give(first + new, old - new);
     }
     bl_lock_release(&bl_lock_pages);

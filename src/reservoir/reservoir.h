@@ -83,6 +83,12 @@ BL_MUST_USE bool bl_reservoir_start(void);
 // may hold other than zeros.
 BL_MUST_USE void *bl_unit_acquire(bool *dirty);
 void bl_unit_release(void *unit);
+// Whether unit number `unit` of the small part is nobody's: a hint, settled by
+// the acquisition of it.
+bool bl_unit_is_free(size_t unit);
+// The units `first` to `first + count - 1`, at their own addresses; false
+// where one of them is somebody's, or without memory.
+BL_MUST_USE bool bl_units_acquire_at(size_t first, size_t count, bool *dirty);
 
 // A run of at least `bytes`, its start a multiple of `align` (a power of two);
 // NULL without memory.

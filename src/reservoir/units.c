@@ -145,6 +145,87 @@ static void promote_seeds(void) {
         BL_COUNT(collapse_refused);
 }
 
+static bool bit_is_set(size_t unit) {
+    return bl_free_address_bits()[unit / 64] >> (unit % 64) & 1;
+}
+
+static bool is_ahead(size_t unit) {
+    const char *at = small_at(unit);
+    return at >= ahead && at < ahead + (ahead_units << BL_HUGE_SHIFT);
+}
+
+bool bl_unit_is_free(size_t unit) {
+    return unit >= small_units || bit_is_set(unit) || is_ahead(unit);
+}
+
+static void take_bit(size_t unit) {
+    bl_free_address_bits()[unit / 64] &= ~((uint64_t)1 << (unit % 64));
+    free_addresses--;
+}
+
+// What was mapped ahead and never touched is not worth a special case.
+static void give_up_ahead(void) {
+    if (ahead_units == 0)
+        return;
+    bl_unback(ahead, ahead_units << BL_HUGE_SHIFT);
+    bl_unit_address_free(ahead, ahead_units);
+    ahead_units = 0;
+}
+
+// Makes the addresses ours.
+static bool claim(size_t first, size_t count) {
+    const size_t end = first + count;
+    for (size_t i = first; i < end; i++)
+        if (!bl_unit_is_free(i))
+            return false;
+    give_up_ahead();
+    if (end > small_units && extend(end - small_units) == NULL)
+        return false;
+    for (size_t i = first; i < end; i++)
+        if (bit_is_set(i))
+            take_bit(i);
+    return true;
+}
+
+// Warm units first, then fresh ones.
+static bool fill_at(char *at, size_t units, bool *dirty) {
+    size_t warm = 0;
+    while (warm < units) {
+        const struct bl_warm w = bl_warm_take(units - warm);
+        if (w.units == 0 || !bl_warm_move(&w, at + (warm << BL_HUGE_SHIFT)))
+            break;
+        warm += w.units;
+    }
+    *dirty = warm > 0;
+    if (warm < units &&
+        bl_back_units(at + (warm << BL_HUGE_SHIFT), units - warm) < 0) {
+        if (warm > 0)
+            bl_unback(at, warm << BL_HUGE_SHIFT);
+        bl_count_units(warm, 0);
+        return false;
+    }
+    bl_count_units(warm, units);
+    return true;
+}
+
+static bool acquire_at(size_t first, size_t count, bool *dirty) {
+    if (!claim(first, count))
+        return false;
+    if (fill_at(small_at(first), count, dirty))
+        return true;
+    bl_unit_address_free(small_at(first), count);
+    return false;
+}
+
+bool bl_units_acquire_at(size_t first, size_t count, bool *dirty) {
+    bl_lock_acquire(&bl_lock_reservoir);
+    const bool ok = acquire_at(first, count, dirty);
+    if (ok)
+        promote_seeds();
+    bl_lock_release(&bl_lock_reservoir);
+    return ok;
+}
+
 void *bl_unit_acquire(bool *dirty) {
     bl_lock_acquire(&bl_lock_reservoir);
     char *unit = take_warm();
