@@ -242,6 +242,76 @@ static void run_all(enum bl_table_design design, unsigned threads) {
     }
 }
 
+// ---- one set that grows under its readers
+
+#define GROWING_TOKENS 20000
+
+struct growing {
+    struct bl_table_space *space;
+    struct bl_table *table;
+    pthread_barrier_t barrier;
+    _Atomic uint64_t fresh;
+};
+
+// Every seventh token is wide, so that the set turns wide on the way.
+static uint64_t growing_token(uint64_t i) {
+    return number(i + 1) | (i % 7 == 6 ? (uint64_t)1 << 40 : 0);
+}
+
+static void *grow(void *arg) {
+    struct growing *const g = arg;
+    struct bl_table_thread *const thread = bl_table_attach(g->space);
+    const uint64_t call = 2;
+    struct bl_subgoal *const sg = bl_table_call(thread, g->table, &call, 1);
+    const uint64_t step =
+        2 * bl_random_below(&(struct bl_random){(uintptr_t)sg},
+                            GROWING_TOKENS / 2) +
+        1;
+    pthread_barrier_wait(&g->barrier);
+    uint64_t fresh = 0;
+    for (uint64_t i = 0; i < GROWING_TOKENS * 4; i++) {
+        const uint64_t at = i * step % GROWING_TOKENS;
+        const uint64_t pair[] = {number(at % 3 + 1), growing_token(at)};
+        fresh += bl_answer_insert(thread, sg, pair, 2) == BL_ANSWER_NEW;
+    }
+    for (uint64_t i = 0; i < GROWING_TOKENS; i++) {
+        const uint64_t pair[] = {number(i % 3 + 1), growing_token(i)};
+        fresh += bl_answer_insert(thread, sg, pair, 2) == BL_ANSWER_NEW;
+    }
+    g->fresh += fresh;
+    pthread_barrier_wait(&g->barrier);
+    expect_size_eq(bl_table_check(thread), GROWING_TOKENS);
+    pthread_barrier_wait(&g->barrier);
+    bl_table_detach(thread);
+    return NULL;
+}
+
+TEST(sets_grow_under_their_readers) {
+    for (unsigned i = 0; i < 4; i++) {
+        const struct bl_table_options options = {
+            .design = BL_TABLE_FS,
+            .locks = (enum bl_table_locks)(i & 1),
+            .alloc = (enum bl_table_alloc)(i >> 1)};
+        static struct growing g;
+        g.space = bl_table_space_new(&options);
+        g.table = bl_table_new(g.space, "p", BL_TABLE_FS, NULL);
+        g.fresh = 0;
+        pthread_barrier_init(&g.barrier, NULL, 8);
+        pthread_t ids[8];
+        for (unsigned k = 0; k < 8; k++)
+            assert_int_eq(pthread_create(&ids[k], NULL, grow, &g), 0);
+        for (unsigned k = 0; k < 8; k++)
+            pthread_join(ids[k], NULL);
+        expect_size_eq(g.fresh, GROWING_TOKENS);
+        // The last thread to go has freed what was retired.
+        struct bl_table_memory_stats leaves;
+        bl_table_read_memory(g.space, BL_TYPE_LEAVES, &leaves);
+        expect_size_eq(leaves.blocks, 3);
+        bl_table_space_delete(g.space);
+        pthread_barrier_destroy(&g.barrier);
+    }
+}
+
 TEST(one_thread) {
     for (unsigned design = 0; design < 3; design++)
         run_all((enum bl_table_design)design, 1);
