@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+//
+// Predicates, and clauses entering and leaving them.
+//
+#include "logic/clause.h"
+
+#include "logic/engine.h"
+#include "logic/index.h"
+#include "logic/record.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+_Atomic(uint64_t) bl_generation = 1;
+
+static pthread_mutex_t preds_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct bl_pred *all_preds;
+
+static struct bl_pred *new_pred(bl_word functor) {
+    struct bl_pred *const p = calloc(1, sizeof *p);
+    BL_CHECK(p != NULL);
+    p->functor = functor;
+    p->arity = bl_functor_arity(functor);
+    p->table_design = -1;
+    p->entry = BL_OP_E_UNDEFINED;
+    pthread_mutex_init(&p->lock, NULL);
+    p->next = all_preds;
+    all_preds = p;
+    return p;
+}
+
+struct bl_pred *bl_pred_ensure(bl_word functor) {
+    struct bl_pred *p = bl_functor_pred(functor);
+    if (p != NULL)
+        return p;
+    pthread_mutex_lock(&preds_lock);
+    p = bl_functor_pred(functor);
+    if (p == NULL) {
+        p = new_pred(functor);
+        bl_functor_set_pred(functor, p);
+    }
+    pthread_mutex_unlock(&preds_lock);
+    return p;
+}
+
+struct bl_pred *bl_pred_first(void) { return all_preds; }
+
+void bl_pred_set_entry(struct bl_pred *p) {
+    if (p->builtin != NULL || (p->flags & BL_PRED_CONTROL))
+        return;
+    enum bl_opcode entry = BL_OP_E_UNDEFINED;
+    if (p->flags & BL_PRED_TABLED)
+        entry = BL_OP_E_TABLED;
+    else if (p->flags & BL_PRED_DYNAMIC)
+        entry = BL_OP_E_DYNAMIC;
+    else if (p->flags & BL_PRED_DEFINED)
+        entry = BL_OP_E_CLAUSES;
+    bl_store_release(&p->entry, entry);
+}
+
+void bl_pred_make_dynamic(struct bl_pred *p) {
+    pthread_mutex_lock(&p->lock);
+    p->flags |= BL_PRED_DYNAMIC | BL_PRED_DEFINED;
+    bl_pred_set_entry(p);
+    pthread_mutex_unlock(&p->lock);
+}
+
+static void make_table(struct bl_pred *p, int design) {
+    char name[128];
+    snprintf(name, sizeof name, "%.100s/%u",
+             bl_atom_text(bl_functor_name(p->functor)), p->arity);
+    const enum bl_table_design which =
+        design >= 0 ? (enum bl_table_design)design
+                    : bl_engine.table_options.design;
+    p->table = bl_table_new(bl_engine.space, name, which, p);
+    BL_CHECK(p->table != NULL);
+}
+
+void bl_pred_make_tabled(struct bl_pred *p, int design) {
+    pthread_mutex_lock(&p->lock);
+    if (p->table == NULL)
+        make_table(p, design);
+    p->flags |= BL_PRED_TABLED | BL_PRED_DEFINED;
+    p->table_design = design;
+    bl_pred_set_entry(p);
+    pthread_mutex_unlock(&p->lock);
+}
+
+void bl_pred_define_builtin(const char *name, uint32_t arity, bl_builtin f,
+                            enum bl_opcode entry) {
+    struct bl_pred *const p =
+        bl_pred_ensure(bl_functor(bl_atom_str(name), arity));
+    p->builtin = f;
+    p->flags |= BL_PRED_SYSTEM | BL_PRED_DEFINED;
+    if (entry != BL_OP_E_BUILTIN && entry != BL_OP_E_MORE)
+        p->flags |= BL_PRED_CONTROL;
+    bl_store_release(&p->entry, entry);
+}
+
+static struct bl_clause *new_clause(struct bl_pred *p) {
+    struct bl_clause *const c =
+        calloc(1, sizeof *c + p->arity * sizeof(bl_word));
+    if (c == NULL)
+        return NULL;
+    c->pred = p;
+    c->death = UINT64_MAX;
+    return c;
+}
+
+struct bl_clause *bl_clause_new_fact(struct bl_pred *p, const bl_word *keys) {
+    struct bl_clause *const c = new_clause(p);
+    if (c == NULL)
+        return NULL;
+    c->kind = BL_CLAUSE_FACT;
+    memcpy(c->key, keys, p->arity * sizeof(bl_word));
+    return c;
+}
+
+static void list_append(struct bl_pred *p, struct bl_clause *c, bool at_end) {
+    struct bl_clauses *const old = bl_load_relaxed(&p->clauses);
+    struct bl_clauses *const new = bl_clauses_add(old, c, at_end);
+    if (new != old)
+        bl_store_release(&p->clauses, new);
+}
+
+void bl_clause_add(struct bl_clause *c, bool at_end) {
+    struct bl_pred *const p = c->pred;
+    pthread_mutex_lock(&p->lock);
+    c->birth = bl_add_acq_rel(&bl_generation, 1) + 1;
+    list_append(p, c, at_end);
+    p->count++;
+    if (!(p->flags & BL_PRED_DEFINED)) {
+        p->flags |= BL_PRED_DEFINED;
+        bl_pred_set_entry(p);
+    }
+    bl_index_add(p, c, at_end);
+    pthread_mutex_unlock(&p->lock);
+}
+
+bool bl_clause_erase(struct bl_clause *c) {
+    struct bl_pred *const p = c->pred;
+    pthread_mutex_lock(&p->lock);
+    const bool alive = bl_load_relaxed(&c->death) == UINT64_MAX;
+    if (alive) {
+        bl_store_release(&c->death, bl_add_acq_rel(&bl_generation, 1) + 1);
+        p->count--;
+        p->dead++;
+        if (p->dead > 8 && p->dead > p->count)
+            bl_pred_sweep(p);
+    }
+    pthread_mutex_unlock(&p->lock);
+    return alive;
+}
+
+void bl_pred_wipe(struct bl_pred *p) {
+    pthread_mutex_lock(&p->lock);
+    struct bl_clauses *const list = bl_load_relaxed(&p->clauses);
+    const uint64_t now = bl_add_acq_rel(&bl_generation, 1) + 1;
+    if (list != NULL) {
+        const uint32_t end = bl_load_relaxed(&list->end);
+        for (uint32_t i = bl_load_relaxed(&list->start); i < end; i++) {
+            if (bl_load_relaxed(&list->item[i]->death) == UINT64_MAX)
+                bl_store_release(&list->item[i]->death, now);
+        }
+    }
+    p->count = 0;
+    p->dead = 0;
+    bl_store_release(&p->clauses, NULL);
+    bl_index_drop(p);
+    pthread_mutex_unlock(&p->lock);
+}

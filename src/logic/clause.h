@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+//
+// Predicates and their clauses, shared by all threads.
+//
+// A clause never changes once it is in a list. Adding, erasing and building an
+// index take the predicate's lock; running code takes none: it reads an array
+// of clauses and its length once and goes through it. Arrays are replaced, not
+// edited, except that new clauses are appended behind the published length.
+// Dynamic predicates follow the logical update view: a clause is seen by the
+// calls whose generation lies between its birth and its death.
+//
+#ifndef BL_LOGIC_CLAUSE_H
+#define BL_LOGIC_CLAUSE_H
+
+#include "logic/machine.h"
+#include "logic/opcode.h"
+
+#include <pthread.h>
+
+enum bl_clause_kind {
+    BL_CLAUSE_FACT, // head of atomic arguments: unified from `key`, no code
+    BL_CLAUSE_CODE
+};
+
+struct bl_clause {
+    struct bl_pred *pred;
+    uint64_t birth;            // const
+    _Atomic(uint64_t) death;   // lock of the predicate; UINT64_MAX: alive
+    bl_word *code;             // const
+    struct bl_record *source;  // const: head :- body, for dynamic predicates
+    const char *file;
+    uint32_t line;
+    uint32_t heap_words;       // what its code may write before its first call
+    uint8_t kind;
+    bl_word key[];             // arity words: atomic, functor, or 0: variable
+};
+
+// Clauses in order. [start, end) are in use; `end` grows and `start` shrinks,
+// nothing else changes.
+struct bl_clauses {
+    _Atomic(uint32_t) end;
+    _Atomic(uint32_t) start;
+    uint32_t capacity;
+    struct bl_clause *item[];
+};
+
+// The clauses of one predicate by the key of one argument, or of two.
+struct bl_index {
+    uint32_t arg;
+    uint32_t arg2; // UINT32_MAX: none
+    uint32_t mask;
+    uint32_t keys; // distinct; lock of the predicate
+    bool has_variables;           // some clause matches every key
+    struct bl_clauses *otherwise; // for keys that are not here; or NULL
+    struct bl_index_slot {
+        _Atomic(bl_word) key;              // 0: free; set last
+        struct bl_clause *single;          // const
+        _Atomic(struct bl_clauses *) list; // NULL: only `single`
+    } slot[];
+};
+
+enum bl_pred_flag {
+    BL_PRED_DEFINED = 1,
+    BL_PRED_DYNAMIC = 2,
+    BL_PRED_DISCONTIGUOUS = 4,
+    BL_PRED_SYSTEM = 8,
+    BL_PRED_TABLED = 16,
+    BL_PRED_BARRIER = 32, // no tabled goal may be suspended below its calls
+    BL_PRED_CONTROL = 64,
+    BL_PRED_LIBRARY = 128 // defined in Prolog by us; programs may redefine it
+};
+
+typedef int (*bl_builtin)(struct bl_machine *m, bl_word *a);
+
+#define BL_INDEXED_ARGS 8u
+#define BL_INDEX_FROM 8u // clauses: with fewer, looking at each is as fast
+
+struct bl_pred {
+    bl_word functor;                     // const
+    uint32_t arity;                      // const
+    _Atomic(uint32_t) entry;             // opcode that a call runs
+    uint32_t flags;                      // lock
+    bl_builtin builtin;                  // const
+    _Atomic(struct bl_clauses *) clauses;
+    _Atomic(struct bl_index *) index[BL_INDEXED_ARGS];
+    _Atomic(uint32_t) index_refused;     // bit per argument not worth one
+    _Atomic(struct bl_index *) pair;
+    uint32_t dead;                       // lock: erased clauses in `clauses`
+    uint32_t count;                      // lock: living clauses
+    pthread_mutex_t lock;
+    struct bl_table *table;
+    int table_design;                    // -1: the default one
+    uint32_t file_id;                    // consult in which it was defined
+    struct bl_pred *next;                // all predicates
+    _Atomic(uint64_t) calls;             // --profile
+};
+
+extern _Atomic(uint64_t) bl_generation;
+
+// The predicate of that functor, made undefined if there was none.
+struct bl_pred *bl_pred_ensure(bl_word functor);
+struct bl_pred *bl_pred_first(void);
+
+void bl_pred_make_dynamic(struct bl_pred *p);
+void bl_pred_make_tabled(struct bl_pred *p, int design);
+void bl_pred_define_builtin(const char *name, uint32_t arity, bl_builtin f,
+                            enum bl_opcode entry);
+// Erases all clauses: before a file is loaded again, and for abolish/1.
+void bl_pred_wipe(struct bl_pred *p);
+// Sets what a call of the predicate runs, after a change of its flags.
+void bl_pred_set_entry(struct bl_pred *p);
+
+// Compiles head :- body, a term of the machine's heap. NULL with the ball set
+// on an error. The clause is in no list yet.
+struct bl_clause *bl_clause_compile(struct bl_machine *m, bl_word term);
+void bl_clause_add(struct bl_clause *c, bool at_end);
+// False where somebody erased it before.
+bool bl_clause_erase(struct bl_clause *c);
+struct bl_clause *bl_clause_new_fact(struct bl_pred *p, const bl_word *keys);
+
+BL_INLINE bool bl_clause_is_visible(struct bl_clause *c, uint64_t generation) {
+    // pairs with the release of the erasing thread; a late sight of a death
+    // is a call that came before it
+    return c->birth <= generation &&
+           generation < bl_load_relaxed(&c->death);
+}
+
+// The clauses that may match a call with these arguments: a run of an array.
+struct bl_clause_run {
+    struct bl_clause **at;
+    struct bl_clause **end;
+};
+struct bl_clause_run bl_pred_match(struct bl_pred *p, const bl_word *args);
+
+// The key of a dereferenced argument: itself, its functor, or 0 for a variable.
+BL_INLINE bl_word bl_key_of(bl_word w) {
+    switch (bl_tag(w)) {
+    case BL_INT:
+    case BL_ATM:
+        return w;
+    case BL_STR:
+        return *bl_ptr(w);
+    case BL_LST:
+        return BL_KEY_LIST;
+    case BL_FLT:
+        return BL_KEY_FLOAT;
+    case BL_REF:
+    case BL_FUN:
+    case BL_LVL:
+        return 0;
+    }
+    return 0;
+}
+
+#endif

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: MIT
+//
+// Loading programs: clauses and directives in order. An error does not end the
+// loading; each one is shown with file, line, column and the text it stands
+// in, and counted.
+//
+#include "logic/clause.h"
+#include "logic/engine.h"
+#include "logic/error.h"
+#include "logic/reader.h"
+#include "logic/record.h"
+#include "logic/writer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct loading {
+    struct bl_machine *m;
+    struct bl_source source;
+    bool library;
+    uint32_t id; // of this load
+    int errors;
+    struct bl_record *first_goal, **last_goal; // initialization/1
+};
+
+static _Atomic(uint32_t) load_ids;
+
+// ---- messages
+
+static void show_line(const struct loading *l, size_t at, uint32_t column) {
+    const char *const text = l->source.text;
+    size_t start = at;
+    while (start > 0 && text[start - 1] != '\n')
+        start--;
+    size_t end = at;
+    while (end < l->source.length && text[end] != '\n')
+        end++;
+    const int width = end - start > 160 ? 160 : (int)(end - start);
+    fprintf(stderr, "    %.*s\n    ", width, text + start);
+    for (uint32_t i = 1; i < column && i < 160; i++)
+        fputc(text[start + i - 1] == '\t' ? '\t' : ' ', stderr);
+    fputs("^\n", stderr);
+}
+
+static size_t line_position(const struct loading *l, uint32_t line) {
+    const char *p = l->source.text;
+    const char *const end = p + l->source.length;
+    for (uint32_t i = 1; i < line && p < end; i++) {
+        const char *const next = memchr(p, '\n', (size_t)(end - p));
+        p = next == NULL ? end : next + 1;
+    }
+    return (size_t)(p - l->source.text);
+}
+
+static void syntax_error(struct loading *l, const struct bl_read_error *e) {
+    l->errors++;
+    fprintf(stderr, "%s:%u:%u: error: %s\n", l->source.name, e->line,
+            e->column, e->message);
+    show_line(l, line_position(l, e->line), e->column);
+}
+
+static void clause_error(struct loading *l, uint32_t line) {
+    char where[512];
+    l->errors++;
+    snprintf(where, sizeof where, "%s:%u", l->source.name, line);
+    bl_print_ball(l->m, where);
+}
+
+static void warn(const struct loading *l, uint32_t line, const char *what) {
+    fprintf(stderr, "%s:%u: warning: %s\n", l->source.name, line, what);
+}
+
+// ---- directives
+
+static bool run(struct loading *l, bl_word goal, uint32_t line) {
+    struct bl_query q;
+    const int status = bl_query_open(l->m, &q, goal);
+    if (status == BL_RUN_HALT)
+        return false;
+    if (status == BL_RUN_ERROR)
+        clause_error(l, line);
+    if (status == BL_RUN_FAIL)
+        warn(l, line, "directive failed");
+    bl_query_close(l->m, &q);
+    return true;
+}
+
+static bool initialization(struct loading *l, bl_word goal) {
+    struct bl_record *const r = bl_record_make(l->m, &goal, 1);
+    if (r == NULL)
+        return false;
+    *l->last_goal = r;
+    l->last_goal = &r->next;
+    return true;
+}
+
+static bool directive(struct loading *l, bl_word goal, uint32_t line) {
+    goal = bl_deref(goal);
+    if (bl_tag(goal) == BL_STR &&
+        *bl_ptr(goal) == bl_functor(BL_ATOM(initialization), 1)) {
+        if (!initialization(l, bl_ptr(goal)[1]))
+            clause_error(l, line);
+        return true;
+    }
+    return run(l, goal, line);
+}
+
+static bool run_initializations(struct loading *l) {
+    bool go_on = true;
+    struct bl_record *r = l->first_goal;
+    while (r != NULL) {
+        struct bl_record *const next = r->next;
+        bl_word *const h = l->m->h;
+        bl_word goal;
+        if (go_on && bl_record_load(l->m, r, &goal))
+            go_on = run(l, goal, 0);
+        l->m->h = h;
+        bl_record_free(r);
+        r = next;
+    }
+    return go_on;
+}
+
+// ---- clauses
+
+// The first clause of a predicate in a load replaces what was there before.
+static bool may_define(struct loading *l, struct bl_pred *p, uint32_t line) {
+    if (l->library) {
+        p->flags |= BL_PRED_LIBRARY;
+        return true;
+    }
+    if (p->flags & BL_PRED_SYSTEM) {
+        bl_throw_permission(l->m, BL_ATOM_modify, BL_ATOM_static_procedure,
+                            bl_indicator(l->m, p->functor));
+        clause_error(l, line);
+        return false;
+    }
+    if (p->file_id == l->id)
+        return true;
+    if (p->flags & BL_PRED_LIBRARY) {
+        p->flags &= ~(uint32_t)(BL_PRED_LIBRARY | BL_PRED_BARRIER);
+        bl_pred_wipe(p);
+    } else if (p->file_id != 0 && !(p->flags & BL_PRED_DYNAMIC)) {
+        bl_pred_wipe(p);
+    }
+    p->file_id = l->id;
+    return true;
+}
+
+static bl_word head_of(bl_word t) {
+    if (bl_tag(t) == BL_STR && *bl_ptr(t) == bl_functor(BL_ATOM(neck), 2))
+        t = bl_deref(bl_ptr(t)[1]);
+    return t;
+}
+
+static void add_clause(struct loading *l, bl_word t, uint32_t line) {
+    const bl_word head = head_of(t);
+    if (bl_is_callable(head)) {
+        struct bl_pred *const p = bl_pred_ensure(bl_term_functor(head));
+        if (!may_define(l, p, line))
+            return;
+    }
+    struct bl_clause *const c = bl_clause_compile(l->m, t);
+    if (c == NULL) {
+        clause_error(l, line);
+        return;
+    }
+    c->file = l->source.name;
+    c->line = line;
+    bl_clause_add(c, true);
+}
+
+static bool expand_grammar(struct loading *l, bl_word *t, uint32_t line) {
+    struct bl_machine *const m = l->m;
+    const bl_word clause = bl_new_var(m);
+    const bl_word goal = bl_struct2(
+        m, bl_atom_str("dcg_translate_rule"), *t, clause);
+    struct bl_query q;
+    const int status = bl_query_open(m, &q, goal);
+    if (status == BL_RUN_TRUE) {
+        bl_query_cut(m, &q);
+        *t = bl_deref(clause);
+        return true;
+    }
+    if (status == BL_RUN_ERROR)
+        clause_error(l, line);
+    else
+        warn(l, line, "not a grammar rule");
+    bl_query_close(m, &q);
+    return false;
+}
+
+static bool handle(struct loading *l, bl_word t, uint32_t line) {
+    t = bl_deref(t);
+    if (bl_tag(t) == BL_STR) {
+        const bl_word f = *bl_ptr(t);
+        if (f == bl_functor(BL_ATOM(neck), 1) ||
+            f == bl_functor(BL_ATOM(query), 1))
+            return directive(l, bl_ptr(t)[1], line);
+        if (f == bl_functor(BL_ATOM(dcg_arrow), 2) &&
+            !expand_grammar(l, &t, line))
+            return true;
+    }
+    add_clause(l, t, line);
+    return true;
+}
+
+static void singletons(const struct loading *l,
+                       const struct bl_read_result *r) {
+    if (l->library)
+        return;
+    for (size_t i = 0; i < r->n_vars; i++) {
+        const struct bl_read_var *const v = &r->vars[i];
+        if (v->times == 1 && v->name[0] != '_')
+            fprintf(stderr, "%s:%u:%u: warning: variable %s occurs once\n",
+                    l->source.name, v->line, v->column, v->name);
+    }
+}
+
+static bool is_directive(bl_word t) {
+    t = bl_deref(t);
+    return bl_tag(t) == BL_STR && bl_functor_arity(*bl_ptr(t)) == 1;
+}
+
+static void load(struct loading *l) {
+    struct bl_machine *const m = l->m;
+    bl_word *const h = m->h;
+    bl_word *const hb = m->hb;
+    bl_word *const tr = m->tr;
+    for (bool go_on = true; go_on;) {
+        struct bl_read_result r;
+        m->hb = m->h;
+        const enum bl_read_status status = bl_read_term(m, &l->source, &r);
+        if (status == BL_READ_ERROR) {
+            syntax_error(l, &r.error);
+            go_on = !r.error.incomplete;
+        } else if (status == BL_READ_TERM) {
+            if (!is_directive(r.term))
+                singletons(l, &r);
+            go_on = handle(l, r.term, r.line);
+        } else {
+            go_on = false;
+        }
+        bl_read_result_fini(&r);
+        bl_untrail(m, tr);
+        m->h = h;
+        m->hb = hb;
+        if (m->halting)
+            return;
+    }
+    (void)run_initializations(l);
+}
+
+int bl_consult_text(struct bl_machine *m, const char *name, const char *text,
+                    size_t length, bool is_library) {
+    struct loading l = {.m = m, .library = is_library};
+    l.id = bl_add_relaxed(&load_ids, 1) + 1; // pairs with itself only
+    l.last_goal = &l.first_goal;
+    bl_source_init(&l.source, name, text, length);
+    if (length > 1 && text[0] == '#' && text[1] == '!') {
+        const char *const end = memchr(text, '\n', length);
+        l.source.at = end != NULL ? (size_t)(end - text) : length;
+    }
+    const enum bl_double_quotes quotes = bl_double_quotes;
+    load(&l);
+    bl_double_quotes = quotes;
+    return l.errors;
+}
+
+char *bl_file_contents(const char *path, size_t *length) {
+    FILE *const f = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
+    if (f == NULL)
+        return NULL;
+    size_t used = 0;
+    size_t capacity = 65536;
+    char *text = malloc(capacity + 1);
+    BL_CHECK(text != NULL);
+    for (;;) {
+        const size_t n = fread(text + used, 1, capacity - used, f);
+        used += n;
+        if (n == 0)
+            break;
+        if (used == capacity) {
+            capacity *= 2;
+            text = realloc(text, capacity + 1);
+            BL_CHECK(text != NULL);
+        }
+    }
+    const bool bad = ferror(f) != 0;
+    if (f != stdin)
+        fclose(f);
+    if (bad) {
+        free(text);
+        return NULL;
+    }
+    text[used] = 0;
+    *length = used;
+    return text;
+}
+
+int bl_consult(struct bl_machine *m, const char *path) {
+    size_t length;
+    char *const text = bl_file_contents(path, &length);
+    if (text == NULL) {
+        fprintf(stderr, "leaflog: cannot read %s: %s\n", path,
+                strerror(errno));
+        return 1;
+    }
+    // messages of clauses name the file for as long as the clauses live
+    const bl_word name = bl_atom_str(path);
+    const int errors =
+        bl_consult_text(m, bl_atom_text(name), text, length, false);
+    free(text);
+    return errors;
+}

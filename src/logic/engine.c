@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+//
+// The start of the engine and of its machines.
+//
+#include "logic/engine.h"
+
+#include "logic/clause.h"
+#include "logic/op.h"
+#include "logic/profile.h"
+#include "logic/tabling.h"
+
+#include <string.h>
+
+struct bl_engine bl_engine;
+
+bool bl_unknown_is_error(const struct bl_pred *p) {
+    (void)p;
+    return !bl_engine.unknown_fails;
+}
+
+struct bl_machine *bl_engine_machine(void) {
+    struct bl_machine *const m = bl_machine_new();
+    if (m == NULL)
+        return NULL;
+    if (bl_engine.memory_limit != 0)
+        m->memory_limit = bl_engine.memory_limit;
+    if (!bl_tabling_open(m, bl_engine.space)) {
+        bl_machine_delete(m);
+        return NULL;
+    }
+    return m;
+}
+
+void bl_engine_machine_end(struct bl_machine *m) {
+    bl_tabling_close(m);
+    bl_machine_delete(m);
+}
+
+bool bl_engine_start(const struct bl_table_options *options) {
+    bl_atoms_init();
+    bl_ops_init();
+    bl_engine.table_options = *options;
+    bl_engine.space = bl_table_space_new(options);
+    if (bl_engine.space == NULL)
+        return false;
+    bl_builtins_init();
+    struct bl_machine *const m = bl_engine_machine();
+    if (m == NULL)
+        return false;
+    const int errors = bl_consult_text(m, "library", bl_library_text,
+                                       strlen(bl_library_text), true);
+    BL_CHECK_EQ(errors, 0);
+    bl_engine_machine_end(m);
+    return true;
+}

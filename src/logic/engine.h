@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+//
+// What all machines of the process share, and the start of one.
+//
+#ifndef BL_LOGIC_ENGINE_H
+#define BL_LOGIC_ENGINE_H
+
+#include "logic/machine.h"
+#include "table/table.h"
+
+struct bl_engine {
+    struct bl_table_space *space;          // const
+    struct bl_table_options table_options; // const
+    size_t memory_limit;                   // bytes per machine; 0: none
+    bool unknown_fails;                    // flag `unknown`
+    bool occurs_check;
+};
+
+extern struct bl_engine bl_engine;
+
+// Once per process. False without memory.
+bool bl_engine_start(const struct bl_table_options *options);
+// A machine with its table thread; NULL without memory.
+struct bl_machine *bl_engine_machine(void);
+void bl_engine_machine_end(struct bl_machine *m);
+
+// Loads a program. The number of errors that were shown on standard error.
+int bl_consult(struct bl_machine *m, const char *path);
+// A file as text that ends with a NUL, the caller's to free; NULL, see errno.
+char *bl_file_contents(const char *path, size_t *length);
+// The same as bl_consult with text in memory (the library).
+int bl_consult_text(struct bl_machine *m, const char *name, const char *text,
+                    size_t length, bool is_library);
+// Facts of p/n from a CSV or TSV file; BL_TRUE or BL_THROW.
+int bl_load_csv(struct bl_machine *m, const char *path, bl_word name,
+                char separator, int64_t *rows);
+
+void bl_builtins_init(void);
+extern const char bl_library_text[];
+
+// Shows the error that `m->ball` is; the ball is gone afterwards. `where` is
+// a file and line, or NULL.
+void bl_print_ball(struct bl_machine *m, const char *where);
+
+#endif

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+//
+// Arrays of clauses and the hash indexes over them, made when a call first
+// wants one. All functions but `bl_pred_match` need the predicate's lock.
+//
+#ifndef BL_LOGIC_INDEX_H
+#define BL_LOGIC_INDEX_H
+
+#include "logic/clause.h"
+
+// The array with the clause at its end or its front: `list` itself where it
+// had room, else a larger copy. `list` may be NULL.
+struct bl_clauses *bl_clauses_add(struct bl_clauses *list, struct bl_clause *c,
+                                  bool at_end);
+
+// Brings the indexes up to date after a clause came; drops what it cannot.
+void bl_index_add(struct bl_pred *p, struct bl_clause *c, bool at_end);
+void bl_index_drop(struct bl_pred *p);
+// Replaces the array by one without erased clauses.
+void bl_pred_sweep(struct bl_pred *p);
+
+#endif

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: MIT
+//
+// A machine's stacks: making and growing them, choice points, queries, and
+// finding the catcher of an error.
+//
+#include "logic/machine.h"
+
+#include "logic/area.h"
+#include "logic/clause.h"
+#include "logic/error.h"
+#include "logic/record.h"
+#include "logic/tabling.h"
+
+#include "os/os.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define TRAIL_MARGIN ((size_t)16 * 1024) // words
+#define ENV_MARGIN ((size_t)64 * 1024)   // bytes
+
+static void set_ends(struct bl_machine *m) {
+    m->heap_end = (bl_word *)(void *)m->heap_area.end - BL_HEAP_MARGIN;
+    m->trail_end = (bl_word *)(void *)m->trail_area.end - TRAIL_MARGIN;
+    m->env_end = m->env_area.end - ENV_MARGIN;
+    m->choice_end = m->choice_area.end - ENV_MARGIN;
+    // An interrupt that came meanwhile must not be lost: its bit was set
+    // before its store to heap_soft, which this store may have undone.
+    bl_store_release(&m->heap_soft, m->heap_end);
+    if (bl_load_acquire(&m->interrupt) != 0)
+        bl_store_release(&m->heap_soft, NULL);
+}
+
+// The first choice point and environment, below every query.
+static void lay_ground(struct bl_machine *m) {
+    m->h = (bl_word *)(void *)m->heap_area.base;
+    m->tr = (bl_word *)(void *)m->trail_area.base;
+    m->e = (struct bl_env *)(void *)m->env_area.base;
+    memset(m->e, 0, sizeof *m->e);
+    m->b = (struct bl_choice *)(void *)m->choice_area.base;
+    memset(m->b, 0, sizeof *m->b);
+    m->b->alt = bl_code_query_failed;
+    m->b->e = m->e;
+    m->b->h = m->h;
+    m->b->tr = m->tr;
+    m->b->env_top = m->e->y;
+    m->b0 = m->b;
+    m->hb = m->h;
+    m->cp = bl_code_query_true;
+}
+
+struct bl_machine *bl_machine_new(void) {
+    struct bl_machine *const m = calloc(1, sizeof *m);
+    if (m == NULL)
+        return NULL;
+    m->memory_limit = SIZE_MAX;
+    if (!bl_areas_open(m)) {
+        free(m);
+        return NULL;
+    }
+    set_ends(m);
+    lay_ground(m);
+    m->random_state = bl_os_random();
+    return m;
+}
+
+void bl_machine_delete(struct bl_machine *m) {
+    bl_areas_close(m);
+    if (m->ball != NULL)
+        bl_record_free(m->ball);
+    free(m->scratch);
+    free(m);
+}
+
+// ---- growth
+
+bool bl_heap_ensure(struct bl_machine *m, size_t words) {
+    if (words < (size_t)(m->heap_end + BL_HEAP_MARGIN / 2 - m->h) &&
+        m->h < m->heap_end)
+        return true;
+    const char *const top =
+        (const char *)(m->h + words + 2 * BL_HEAP_MARGIN);
+    if (words > SIZE_MAX / 32 || !bl_area_grow(m, &m->heap_area, top)) {
+        bl_throw_resource(m, "memory");
+        return false;
+    }
+    set_ends(m);
+    return true;
+}
+
+bool bl_trail_grow(struct bl_machine *m) {
+    const char *const top = (const char *)(m->tr + 2 * TRAIL_MARGIN);
+    if (!bl_area_grow(m, &m->trail_area, top)) {
+        bl_throw_resource(m, "memory");
+        return false;
+    }
+    set_ends(m);
+    return true;
+}
+
+bool bl_env_ensure(struct bl_machine *m, const char *top) {
+    if (top < m->env_end)
+        return true;
+    if (!bl_area_grow(m, &m->env_area, top + ENV_MARGIN)) {
+        bl_throw_resource(m, "memory");
+        return false;
+    }
+    set_ends(m);
+    return true;
+}
+
+bool bl_choice_ensure(struct bl_machine *m, const char *top) {
+    if (top < m->choice_end)
+        return true;
+    if (!bl_area_grow(m, &m->choice_area, top + ENV_MARGIN)) {
+        bl_throw_resource(m, "memory");
+        return false;
+    }
+    set_ends(m);
+    return true;
+}
+
+uint64_t bl_now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+void bl_machine_interrupt(struct bl_machine *m, uint32_t why) {
+    (void)atomic_fetch_or_explicit(&m->interrupt, why, memory_order_release);
+    bl_store_release(&m->heap_soft, NULL);
+}
+
+bool bl_machine_event(struct bl_machine *m) {
+    const uint32_t why = bl_exchange_acq_rel(&m->interrupt, 0);
+    set_ends(m); // pairs with bl_machine_interrupt
+    if (why & BL_INT_TIME) {
+        bl_throw_timeout(m);
+        return false;
+    }
+    if (why & (BL_INT_SIGNAL | BL_INT_ABORT)) {
+        bl_throw_interrupt(m);
+        return false;
+    }
+    if (m->tr >= m->trail_end && !bl_trail_grow(m))
+        return false;
+    return m->h < m->heap_end || bl_heap_ensure(m, BL_HEAP_MARGIN);
+}
+
+// ---- choice points and environments
+
+void bl_untrail(struct bl_machine *m, bl_word *mark) {
+    bl_word *tr = m->tr;
+    while (tr > mark) {
+        const bl_word w = *--tr;
+        if (BL_LIKELY(bl_tag(w) == BL_REF)) {
+            *bl_ptr(w) = w;
+        } else { // an assignment: the old value lies below
+            *bl_ptr(w) = *--tr;
+        }
+    }
+    m->tr = mark;
+}
+
+struct bl_choice *bl_choice_push(struct bl_machine *m, const bl_word *alt,
+                                 size_t n) {
+    struct bl_choice *const b = bl_choice_end(m->b);
+    if (BL_UNLIKELY((const char *)(b->arg + n) >= m->choice_end) &&
+        !bl_choice_ensure(m, (const char *)(b->arg + n)))
+        return NULL;
+    b->env_top = bl_env_top(m);
+    b->prev = m->b;
+    b->alt = alt;
+    b->e = m->e;
+    b->cp = m->cp;
+    b->h = m->h;
+    b->tr = m->tr;
+    b->n = n;
+    m->b = b;
+    m->hb = m->h;
+    return b;
+}
+
+void bl_choice_pop(struct bl_machine *m) {
+    m->b = m->b->prev;
+    m->hb = m->b->h;
+}
+
+struct bl_env *bl_env_push(struct bl_machine *m, size_t n) {
+    struct bl_env *const e = (struct bl_env *)(void *)bl_env_top(m);
+    if (BL_UNLIKELY((const char *)(e->y + n) >= m->env_end) &&
+        !bl_env_ensure(m, (const char *)(e->y + n)))
+        return NULL;
+    e->parent = m->e;
+    e->cp = m->cp;
+    e->n = n;
+    m->e = e;
+    return e;
+}
+
+// ---- errors on their way
+
+// A catch is active while its goal runs: while its environment is among those
+// that the running clause will return to.
+static bool is_active(const struct bl_machine *m, const struct bl_choice *b) {
+    const struct bl_env *const wanted =
+        (const struct bl_env *)(const void *)bl_ptr(b->arg[3]);
+    const struct bl_env *e = m->e;
+    while (e > wanted)
+        e = e->parent;
+    return e == wanted;
+}
+
+static void restore_from(struct bl_machine *m, const struct bl_choice *b) {
+    bl_untrail(m, b->tr);
+    m->h = b->h;
+    m->e = b->e;
+    m->cp = b->cp;
+    m->b = b->prev;
+    m->hb = m->b->h;
+    m->b0 = m->b;
+}
+
+// Whether the catcher takes the ball; then x[0] is the recovery goal.
+static bool takes_ball(struct bl_machine *m, bl_word catcher,
+                       bl_word recovery) {
+    bl_word ball;
+    bl_word *const mark = m->tr;
+    struct bl_record *const r = m->ball;
+    bl_word *const hb = m->hb;
+    if (!bl_record_load(m, r, &ball))
+        return false;
+    m->hb = m->h; // trail everything: the bindings may have to go again
+    const bool taken = bl_unify(m, catcher, ball);
+    m->hb = hb;
+    if (!taken) {
+        bl_untrail(m, mark);
+        return false;
+    }
+    m->ball = NULL;
+    bl_record_free(r);
+    m->x[0] = recovery;
+    return true;
+}
+
+const bl_word *bl_unwind(struct bl_machine *m) {
+    for (struct bl_choice *b = m->b;; b = b->prev) {
+        if (b->alt == bl_code_query_failed) {
+            m->b = b;
+            return NULL;
+        }
+        if (b->alt == bl_code_generator)
+            bl_tabling_abandon(m, b);
+        if (b->alt != bl_code_catch || !is_active(m, b))
+            continue;
+        const bl_word catcher = b->arg[1];
+        const bl_word recovery = b->arg[2];
+        restore_from(m, b);
+        if (takes_ball(m, catcher, recovery))
+            return bl_code_call;
+        m->e = b->e;
+    }
+}
+
+// ---- queries
+
+int bl_query_open(struct bl_machine *m, struct bl_query *q, bl_word goal) {
+    *q = (struct bl_query){.e = m->e, .cp = m->cp, .b0 = m->b0};
+    q->base = bl_choice_push(m, bl_code_query_failed, 0);
+    if (q->base == NULL)
+        return BL_RUN_ERROR;
+    m->cp = bl_code_query_true;
+    m->x[0] = goal;
+    m->pc = bl_code_call;
+    return bl_machine_run(m);
+}
+
+int bl_query_next(struct bl_machine *m, struct bl_query *q) {
+    (void)q;
+    m->pc = bl_code_fail;
+    return bl_machine_run(m);
+}
+
+static void leave(struct bl_machine *m, const struct bl_query *q) {
+    m->b = q->base->prev;
+    m->hb = m->b->h;
+    m->e = q->e;
+    m->cp = q->cp;
+    m->b0 = q->b0;
+}
+
+void bl_query_cut(struct bl_machine *m, struct bl_query *q) { leave(m, q); }
+
+void bl_query_close(struct bl_machine *m, struct bl_query *q) {
+    bl_untrail(m, q->base->tr);
+    m->h = q->base->h;
+    leave(m, q);
+}

@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: MIT
+//
+// Generators, answers, completion: see `tabling.h`.
+//
+#include "logic/tabling.h"
+
+#include "logic/error.h"
+#include "logic/record.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// Words of the choice points. Generator: goal, then the call's variables.
+// Answers: subgoal frame, next answer, cursor, variables. Resumption:
+// consumer, variables.
+enum { GENERATOR_WORDS = 1, ANSWER_WORDS = 4, RESUME_WORDS = 1 };
+
+bool bl_tabling_open(struct bl_machine *m, struct bl_table_space *space) {
+    struct bl_tabler *const t = calloc(1, sizeof *t);
+    if (t == NULL)
+        return false;
+    t->thread = bl_table_attach(space);
+    if (t->thread == NULL) {
+        free(t);
+        return false;
+    }
+    m->tabler = t;
+    return true;
+}
+
+void bl_tabling_close(struct bl_machine *m) {
+    struct bl_tabler *const t = m->tabler;
+    if (t == NULL)
+        return;
+    BL_ASSERT(t->top == NULL);
+    bl_table_detach(t->thread);
+    while (t->free_goals != NULL) {
+        struct bl_goal *const next = t->free_goals->below;
+        free(t->free_goals);
+        t->free_goals = next;
+    }
+    free(t->token);
+    free(t->var);
+    free(t->root);
+    free(t->frame);
+    free(t);
+    m->tabler = NULL;
+}
+
+// ---- goals
+
+static struct bl_goal *goal_of(const struct bl_subgoal *sg) {
+    return (struct bl_goal *)sg->user;
+}
+
+static struct bl_goal *new_goal(struct bl_tabler *t, struct bl_subgoal *sg,
+                                struct bl_pred *p) {
+    struct bl_goal *g = t->free_goals;
+    if (g != NULL)
+        t->free_goals = g->below;
+    else
+        g = malloc(sizeof *g);
+    if (g == NULL)
+        return NULL;
+    const uint64_t dfn = ++t->next_dfn;
+    *g = (struct bl_goal){.sg = sg,
+                          .pred = p,
+                          .dfn = dfn,
+                          .low = dfn,
+                          .below = t->top,
+                          .work_mark = t->work,
+                          .parent = t->generator,
+                          .vars = (uint32_t)t->vars,
+                          .shared = sg->answers->shared};
+    t->top = g;
+    bl_subgoal_evaluate(sg);
+    bl_subgoal_set_user(sg, g);
+    return g;
+}
+
+// Takes the newest incomplete goal off the stack.
+static void drop_goal(struct bl_tabler *t) {
+    struct bl_goal *const g = t->top;
+    t->top = g->below;
+    struct bl_consumer *c = g->consumers;
+    while (c != NULL) {
+        struct bl_consumer *const next = c->next;
+        bl_consumer_free(c);
+        c = next;
+    }
+    g->below = t->free_goals;
+    t->free_goals = g;
+}
+
+void bl_goal_queue(struct bl_tabler *t, struct bl_goal *g) {
+    if (g->queued || g->consumers == NULL)
+        return;
+    g->queued = true;
+    g->work_next = t->work;
+    t->work = g;
+}
+
+static void depends_on(struct bl_tabler *t, uint64_t dfn) {
+    if (t->generator != NULL && dfn < t->generator->low)
+        t->generator->low = dfn;
+}
+
+bool bl_goal_term(struct bl_machine *m, const struct bl_subgoal *sg,
+                  bl_word *out) {
+    struct bl_pred *const p = bl_table_user(bl_subgoal_table(sg));
+    const size_t n = bl_subgoal_depth(sg);
+    uint64_t *const token = malloc((n + 1) * sizeof *token);
+    BL_CHECK(token != NULL);
+    const uint64_t *const first = bl_subgoal_read(sg, token + n);
+    bl_word args[BL_MAX_ARITY];
+    const bool ok = bl_decode(m, first, n, args, p->arity);
+    free(token);
+    if (ok)
+        *out = bl_struct(m, p->functor, args);
+    return ok;
+}
+
+// ---- answers of complete goals
+
+static enum bl_tabling_step push_answers(struct bl_machine *m,
+                                         struct bl_subgoal *sg,
+                                         struct bl_answer_cursor cursor,
+                                         const struct bl_answer *next,
+                                         const bl_word *vars, size_t n) {
+    struct bl_choice *const b =
+        bl_choice_push(m, bl_code_answer, n + ANSWER_WORDS);
+    if (b == NULL)
+        return BL_STEP_THROW;
+    // The variables may lie in the choice point that stood here before.
+    memmove(b->arg + ANSWER_WORDS, vars, n * sizeof(bl_word));
+    b->arg[0] = bl_make(sg, BL_REF);
+    b->arg[1] = bl_make(next, BL_REF);
+    b->arg[2] = bl_make(cursor.chunk, BL_REF);
+    b->arg[3] = cursor.index;
+    return BL_STEP_PROCEED;
+}
+
+static enum bl_tabling_step take_answer(struct bl_machine *m,
+                                        struct bl_subgoal *sg,
+                                        const struct bl_answer *a,
+                                        const bl_word *vars, size_t n) {
+    const int r = bl_unify_answer(m, a, sg, vars, n);
+    return r > 0 ? BL_STEP_PROCEED : r == 0 ? BL_STEP_FAIL : BL_STEP_THROW;
+}
+
+static enum bl_tabling_step return_answers(struct bl_machine *m,
+                                           struct bl_subgoal *sg,
+                                           const bl_word *vars, size_t n) {
+    struct bl_answer_cursor cursor = {0};
+    const struct bl_answer *const first = bl_answer_next_fast(sg, &cursor);
+    if (first == NULL)
+        return BL_STEP_FAIL;
+    if (n == 0)
+        return BL_STEP_PROCEED;
+    const struct bl_answer *const next = bl_answer_next_fast(sg, &cursor);
+    if (next == NULL)
+        return take_answer(m, sg, first, vars, n);
+    if (push_answers(m, sg, cursor, next, vars, n) == BL_STEP_THROW)
+        return BL_STEP_THROW;
+    return take_answer(m, sg, first, m->b->arg + ANSWER_WORDS, n);
+}
+
+enum bl_tabling_step bl_tabling_retry_answer(struct bl_machine *m) {
+    struct bl_choice *const b = m->b;
+    struct bl_subgoal *const sg =
+        (struct bl_subgoal *)(void *)bl_ptr(b->arg[0]);
+    const struct bl_answer *const a =
+        (const struct bl_answer *)(void *)bl_ptr(b->arg[1]);
+    struct bl_answer_cursor cursor = {(void *)bl_ptr(b->arg[2]), b->arg[3]};
+    const struct bl_answer *const next = bl_answer_next_fast(sg, &cursor);
+    b->arg[1] = bl_make(next, BL_REF);
+    b->arg[2] = bl_make(cursor.chunk, BL_REF);
+    b->arg[3] = cursor.index;
+    if (next == NULL)
+        bl_choice_pop(m);
+    return take_answer(m, sg, a, b->arg + ANSWER_WORDS,
+                       b->n - ANSWER_WORDS);
+}
+
+// ---- calls
+
+static enum bl_tabling_step generate(struct bl_machine *m,
+                                     struct bl_subgoal *sg,
+                                     struct bl_pred *p) {
+    struct bl_tabler *const t = m->tabler;
+    const size_t n = t->vars;
+    struct bl_choice *const b =
+        bl_choice_push(m, bl_code_generator, n + GENERATOR_WORDS);
+    struct bl_env *const base = b != NULL ? bl_env_push(m, n + 1) : NULL;
+    if (base == NULL) {
+        if (b != NULL)
+            bl_choice_pop(m);
+        return BL_STEP_THROW;
+    }
+    struct bl_goal *const g = new_goal(t, sg, p);
+    if (g == NULL) {
+        bl_choice_pop(m);
+        bl_throw_resource(m, "memory");
+        return BL_STEP_THROW;
+    }
+    b->arg[0] = bl_make(g, BL_REF);
+    memcpy(b->arg + GENERATOR_WORDS, t->var, n * sizeof(bl_word));
+    base->y[0] = bl_make(g, BL_REF);
+    memcpy(base->y + 1, t->var, n * sizeof(bl_word));
+    m->cp = bl_code_new_answer;
+    t->generator = g;
+    return BL_STEP_CLAUSES;
+}
+
+static enum bl_tabling_step consume(struct bl_machine *m, struct bl_goal *g,
+                                    const struct bl_env *e,
+                                    const bl_word *cp) {
+    struct bl_tabler *const t = m->tabler;
+    depends_on(t, g->dfn);
+    return bl_suspend(m, g, t->var, t->vars, e, cp) ? BL_STEP_FAIL
+                                                    : BL_STEP_THROW;
+}
+
+enum bl_tabling_step bl_tabling_call(struct bl_machine *m, struct bl_pred *p) {
+    struct bl_tabler *const t = m->tabler;
+    const long n = bl_encode(m, m->x, p->arity, true);
+    if (n < 0)
+        return BL_STEP_THROW;
+    struct bl_subgoal *const sg =
+        bl_table_call(t->thread, p->table, t->token, (size_t)n);
+    if (sg == NULL) {
+        bl_throw_resource(m, "table_space");
+        return BL_STEP_THROW;
+    }
+    switch (sg->state) {
+    case BL_COMPLETE:
+        return return_answers(m, sg, t->var, t->vars);
+    case BL_EVALUATING:
+        return consume(m, goal_of(sg), m->e, m->cp);
+    case BL_FRESH:
+        break;
+    }
+    if (bl_subgoal_completed_elsewhere(sg))
+        return return_answers(m, sg, t->var, t->vars);
+    return generate(m, sg, p);
+}
+
+// ---- new answers
+
+static enum bl_tabling_step insert(struct bl_machine *m, struct bl_goal *g,
+                                   const uint64_t *token, size_t n) {
+    struct bl_tabler *const t = m->tabler;
+    const enum bl_answer_result r =
+        bl_answer_insert_fast(t->thread, g->sg, token, n);
+    if (r == BL_ANSWER_NO_MEMORY) {
+        bl_throw_resource(m, "table_space");
+        return BL_STEP_THROW;
+    }
+    // Somebody else's answer is new to this thread's consumers.
+    if (r == BL_ANSWER_NEW || g->shared)
+        bl_goal_queue(t, g);
+    return BL_STEP_FAIL;
+}
+
+enum bl_tabling_step bl_tabling_new_answer(struct bl_machine *m) {
+    const struct bl_env *const e = m->e;
+    struct bl_goal *const g = (struct bl_goal *)(void *)bl_ptr(e->y[0]);
+    const size_t n = e->n - 1;
+    uint64_t token[8];
+    if (n <= BL_ARRAY_LEN(token)) {
+        size_t i = 0;
+        for (; i < n; i++) {
+            token[i] = bl_deref(e->y[1 + i]);
+            if (!bl_is_int(token[i]) && !bl_is_atom(token[i]))
+                break;
+        }
+        if (i == n)
+            return insert(m, g, token, n);
+    }
+    const long tokens = bl_encode(m, e->y + 1, n, false);
+    if (tokens < 0)
+        return BL_STEP_THROW;
+    return insert(m, g, m->tabler->token, (size_t)tokens);
+}
+
+// ---- consumers
+
+// A consumer whose continuation is the end of its generator's clause and whose
+// call's variables are all there is in the template: answers are passed on as
+// tokens. Returns false where an answer is not that simple.
+static bool pass_on(struct bl_machine *m, struct bl_consumer *c,
+                    enum bl_tabling_step *step) {
+    const struct bl_record *const r = c->record;
+    const size_t n = r->roots - c->vars;
+    uint64_t out[8];
+    uint8_t from[8]; // place in the answer, or 255: a constant
+    if (n > BL_ARRAY_LEN(out) || c->vars > 8)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        const bl_word w = r->word[c->vars + i];
+        from[i] = 255;
+        out[i] = w;
+        for (uint8_t k = 0; k < c->vars && bl_tag(w) == BL_REF; k++)
+            from[i] = r->word[k] == w ? k : from[i];
+        const bool constant = bl_is_int(w) || bl_is_atom(w);
+        if (from[i] == 255 && !constant)
+            return false;
+    }
+    const struct bl_answer *a;
+    struct bl_answer_cursor before = c->cursor;
+    while ((a = bl_answer_next_fast(c->of->sg, &c->cursor)) != NULL) {
+        uint64_t buffer[16];
+        uint64_t *const end = buffer + BL_ARRAY_LEN(buffer);
+        const uint64_t *token = NULL;
+        bool simple = bl_answer_depth_max(c->of->sg) <= 8;
+        if (simple) {
+            token = bl_answer_read_fast(a, end);
+            simple = end - token == (long)c->vars;
+            for (uint32_t i = 0; simple && i < c->vars; i++)
+                simple = bl_is_int(token[i]) || bl_is_atom(token[i]);
+        }
+        if (!simple) {
+            c->cursor = before;
+            return false;
+        }
+        for (size_t i = 0; i < n; i++)
+            out[i] = from[i] == 255 ? out[i] : token[from[i]];
+        *step = insert(m, c->producer, out, n);
+        if (*step != BL_STEP_FAIL)
+            return true;
+        before = c->cursor;
+    }
+    return true;
+}
+
+// Starts the first consumer from `c` on that has something to read; when there
+// is none, its goal is done for now.
+static enum bl_tabling_step resume_from(struct bl_machine *m,
+                                        struct bl_consumer *c) {
+    for (; c != NULL; c = c->next) {
+        enum bl_tabling_step step = BL_STEP_FAIL;
+        if (c->direct && pass_on(m, c, &step)) {
+            if (step == BL_STEP_THROW)
+                return step;
+            continue;
+        }
+        struct bl_answer_cursor look = c->cursor;
+        if (bl_answer_next_fast(c->of->sg, &look) == NULL)
+            continue;
+        bl_word vars[BL_REGISTERS];
+        if (!bl_resume(m, c, vars))
+            return BL_STEP_THROW;
+        m->tabler->resumptions++;
+        struct bl_choice *const b =
+            bl_choice_push(m, bl_code_resume, c->vars + RESUME_WORDS);
+        if (b == NULL)
+            return BL_STEP_THROW;
+        b->arg[0] = bl_make(c, BL_REF);
+        memcpy(b->arg + RESUME_WORDS, vars, c->vars * sizeof(bl_word));
+        return bl_tabling_retry_resume(m);
+    }
+    return BL_STEP_FAIL;
+}
+
+enum bl_tabling_step bl_tabling_retry_resume(struct bl_machine *m) {
+    struct bl_choice *const b = m->b;
+    struct bl_consumer *const c =
+        (struct bl_consumer *)(void *)bl_ptr(b->arg[0]);
+    const struct bl_answer *const a =
+        bl_answer_next_fast(c->of->sg, &c->cursor);
+    if (BL_LIKELY(a != NULL))
+        return take_answer(m, c->of->sg, a, b->arg + RESUME_WORDS, c->vars);
+    bl_choice_pop(m);
+    // what the resumption put on the stacks goes
+    m->e = m->b->e;
+    m->cp = m->b->cp;
+    m->h = m->b->h;
+    return resume_from(m, c->next);
+}
+
+// ---- completion
+
+static enum bl_tabling_step complete(struct bl_machine *m, struct bl_goal *g,
+                                     const bl_word *vars, size_t n) {
+    struct bl_tabler *const t = m->tabler;
+    struct bl_subgoal *const sg = g->sg;
+    t->generator = g->parent;
+    for (bool last = false; !last;) {
+        last = t->top == g;
+        bl_subgoal_complete(t->thread, t->top->sg);
+        bl_subgoal_set_user(t->top->sg, NULL);
+        drop_goal(t);
+    }
+    bl_choice_pop(m);
+    return return_answers(m, sg, vars, n);
+}
+
+// The goal depends on an older one: its caller waits as its consumer.
+static enum bl_tabling_step merge(struct bl_machine *m, struct bl_goal *g,
+                                  const bl_word *vars, size_t n) {
+    struct bl_tabler *const t = m->tabler;
+    t->generator = g->parent;
+    BL_ASSERT(g->parent != NULL);
+    depends_on(t, g->low);
+    bl_choice_pop(m);
+    return bl_suspend(m, g, vars, n, m->e, m->cp) ? BL_STEP_FAIL
+                                                  : BL_STEP_THROW;
+}
+
+enum bl_tabling_step bl_tabling_retry_generator(struct bl_machine *m) {
+    struct bl_tabler *const t = m->tabler;
+    struct bl_choice *const b = m->b;
+    struct bl_goal *const g = (struct bl_goal *)(void *)bl_ptr(b->arg[0]);
+    const bl_word *const vars = b->arg + GENERATOR_WORDS;
+    BL_ASSERT(t->generator == g);
+    while (g->low == g->dfn && t->work != g->work_mark) {
+        struct bl_goal *const w = t->work;
+        t->work = w->work_next;
+        w->queued = false;
+        const enum bl_tabling_step step = resume_from(m, w->consumers);
+        if (step != BL_STEP_FAIL || m->b != b)
+            return step;
+        if (BL_UNLIKELY(bl_load_relaxed(&m->heap_soft) == NULL) &&
+            !bl_machine_event(m))
+            return BL_STEP_THROW;
+    }
+    if (g->low == g->dfn)
+        return complete(m, g, vars, g->vars);
+    return merge(m, g, vars, g->vars);
+}
+
+void bl_tabling_abandon(struct bl_machine *m, struct bl_choice *generator) {
+    struct bl_tabler *const t = m->tabler;
+    struct bl_goal *const g =
+        (struct bl_goal *)(void *)bl_ptr(generator->arg[0]);
+    t->generator = g->parent;
+    t->work = g->work_mark;
+    for (bool last = false; !last;) {
+        last = t->top == g;
+        bl_subgoal_set_user(t->top->sg, NULL);
+        bl_subgoal_abandon(t->thread, t->top->sg);
+        drop_goal(t);
+    }
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+//
+// Tabled evaluation: SLG resolution with local scheduling.
+//
+// The first call of a variant makes a *generator*: a choice point that runs
+// the predicate's clauses, collects their answers in the table and lets none
+// out before its component is complete. A call of a variant that is being
+// evaluated becomes a *consumer*: what remains to be done after the call, up
+// to the generator around it, is copied into a record, and the call fails.
+// When a generator has run out of clauses and depends on nothing older it is a
+// *leader*: it resumes the consumers of its component for their unread answers
+// until none is left, marks the component complete, and returns answers. If
+// it does depend on something older, its caller becomes its consumer.
+//
+// Generators are numbered in order of creation (dfn); `low` is the oldest one
+// a generator is known to depend on. Incomplete goals with new answers stand
+// on a stack of work, so that completion costs what changed. Each machine has
+// its own; tables may be shared, see <bigleaf/table.h>.
+// Source: [ChenWarren-JACM'96], and delimited continuations after
+// [DesouterVanDoorenSchrijvers-TPLP'15].
+//
+#ifndef BL_LOGIC_TABLING_H
+#define BL_LOGIC_TABLING_H
+
+#include "logic/clause.h"
+#include "table/table.h"
+
+struct bl_consumer;
+
+// An incomplete tabled goal; `user` of its subgoal frame.
+struct bl_goal {
+    struct bl_subgoal *sg;
+    struct bl_pred *pred;
+    uint64_t dfn;
+    uint64_t low;
+    struct bl_goal *below;     // next older incomplete goal
+    struct bl_goal *work_next; // on the stack of work
+    struct bl_goal *work_mark; // top of that stack when the goal was made
+    struct bl_goal *parent;    // generator that was running when it was called
+    struct bl_consumer *consumers;
+    struct bl_consumer *last_consumer;
+    uint32_t vars; // free variables of the call
+    bool queued;   // stands on the stack of work
+    bool shared;   // others add answers too (FS)
+};
+
+struct bl_consumer {
+    struct bl_consumer *next;
+    struct bl_goal *of;       // whose answers it reads
+    struct bl_goal *producer; // for whom the continuation finds answers
+    struct bl_answer_cursor cursor;
+    struct bl_record *record; // call variables, live slots, template
+    uint32_t vars;            // words of the call's variables in the record
+    uint32_t frames;          // environments between call and generator
+    bool direct;              // no environment: answers are passed on
+    struct bl_frame_code {
+        const bl_word *cp;
+        uint32_t slots;
+        uint32_t live; // words in the record
+    } frame[];
+};
+
+struct bl_tabler {
+    struct bl_table_thread *thread;
+    struct bl_goal *top;       // newest incomplete goal
+    struct bl_goal *work;      // goals with answers that may be unread
+    struct bl_goal *generator; // the goal whose clauses or consumers run
+    uint64_t next_dfn;
+    bl_word *token;
+    size_t token_capacity;
+    bl_word *var; // variables met while encoding
+    size_t vars, var_capacity;
+    bl_word *root; // words gathered for a continuation
+    size_t roots, root_capacity;
+    struct bl_frame_code *frame;
+    size_t frames, frame_capacity;
+    struct bl_goal *free_goals;
+    uint64_t suspensions, resumptions;
+};
+
+// What a step of tabling tells the machine to do.
+enum bl_tabling_step {
+    BL_STEP_FAIL,
+    BL_STEP_PROCEED, // go on at `cp`
+    BL_STEP_CLAUSES, // run the clauses of the predicate that was called
+    BL_STEP_THROW
+};
+
+bool bl_tabling_open(struct bl_machine *m, struct bl_table_space *space);
+void bl_tabling_close(struct bl_machine *m);
+
+// A call with its arguments in the registers.
+enum bl_tabling_step bl_tabling_call(struct bl_machine *m, struct bl_pred *p);
+// A clause of the generator whose environment is `m->e` came to its end.
+enum bl_tabling_step bl_tabling_new_answer(struct bl_machine *m);
+// Backtracking into the choice points of tabling; `m->b` is the one.
+enum bl_tabling_step bl_tabling_retry_generator(struct bl_machine *m);
+enum bl_tabling_step bl_tabling_retry_answer(struct bl_machine *m);
+enum bl_tabling_step bl_tabling_retry_resume(struct bl_machine *m);
+// An error passes a generator: all goals made since are as never called.
+void bl_tabling_abandon(struct bl_machine *m, struct bl_choice *generator);
+
+// suspend.c: the continuation of a call that has to wait for answers of `of`.
+// The variables of the call are `var[0..n)`. False: ball set.
+BL_MUST_USE bool bl_suspend(struct bl_machine *m, struct bl_goal *of,
+                            const bl_word *var, size_t n,
+                            const struct bl_env *e, const bl_word *cp);
+// Puts the continuation back on the stacks; *vars are the call's variables.
+BL_MUST_USE bool bl_resume(struct bl_machine *m, const struct bl_consumer *c,
+                           bl_word *vars);
+void bl_consumer_free(struct bl_consumer *c);
+
+// encode.c: terms as tokens and back.
+// Returns the number of tokens in `tabler->token`, or -1 with the ball set.
+long bl_encode(struct bl_machine *m, const bl_word *terms, size_t n,
+               bool keep_vars);
+// Terms from tokens, onto the heap; false: ball set.
+BL_MUST_USE bool bl_decode(struct bl_machine *m, const uint64_t *token,
+                           size_t tokens, bl_word *terms, size_t n);
+// Unifies variables with an answer; 1, 0, or -1 with the ball set.
+int bl_unify_answer(struct bl_machine *m, const struct bl_answer *answer,
+                    const struct bl_subgoal *sg, const bl_word *vars,
+                    size_t n);
+
+void bl_goal_queue(struct bl_tabler *t, struct bl_goal *g);
+
+// The call of a subgoal frame as a term on the heap, for messages.
+BL_MUST_USE bool bl_goal_term(struct bl_machine *m, const struct bl_subgoal *sg,
+                              bl_word *out);
+
+#endif
