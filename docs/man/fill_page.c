@@ -33,7 +33,9 @@ static void variable(const char *name, const char *value, const char *help) {
     fputs(".\n", stdout);
 }
 
-static int is_offered(const char *name) { return strcmp(name, "BIGLEAF") != 0; }
+static int is_offered(const char *name) {
+    return strcmp(name, "BIGLEAF") != 0 && strcmp(name, "BIGLEAF_REPORT") != 0;
+}
 
 static void put_options(void) {
 #define BL_SWITCH(key, name, initial, help)                                    \

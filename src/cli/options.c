@@ -250,7 +250,7 @@ void bl_help_commands(FILE *out) {
     for (const struct bl_command *c = bl_commands; c->name; c++)
         fprintf(out, "  %-10s %s\n", c->name, c->summary);
     fputs("  NAME       runs bigleaf-NAME from PATH\n\n"
-          "bigleaf COMMAND --help tells more of one command; "
-          "bigleaf --version, the version.\n",
+          "bigleaf COMMAND --help tells more of one command.\n"
+          "bigleaf --version prints the version.\n",
           out);
 }

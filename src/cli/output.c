@@ -113,7 +113,7 @@ static bool is_measure(const struct mask *m, const char *number,
 static bool is_marker(const struct mask *m, const char *p) {
     const char *first = m->line + strspn(m->line, " \t");
     return m->comment && first[0] && first[1] == ' ' && p == first + 2 &&
-           (p[1] == ' ' || p[1] == '\0');
+           p[1] == ' ' && isdigit((unsigned char)p[1 + strspn(p + 1, " ")]);
 }
 
 static void put(struct mask *m, char c) {

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+"""What the tests of the command share: where things are, how to run them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+COMMAND = Path(os.environ["BIGLEAF_COMMAND"])
+LIBRARY = os.environ.get("BIGLEAF_LIBRARY", "")
+PROGRAMS = Path(os.environ["BIGLEAF_PROGRAMS"])
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended and what it said."""
+
+    status: int
+    out: str
+    err: str
+
+
+class Bigleaf:
+    """Runs the command; `env` adds to an environment without Bigleaf's own."""
+
+    def __call__(
+        self,
+        *words: str | Path,
+        env: dict[str, str] | None = None,
+        stdin: str | None = None,
+        before: tuple[str, ...] = (),
+        timeout: float = 60,
+    ) -> Ended:
+        done = subprocess.run(
+            [*before, COMMAND, *words],
+            env=self.environment(env),
+            input=stdin,
+            stdin=None if stdin is not None else subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=timeout,
+            check=False,
+        )
+        return Ended(done.returncode, done.stdout, done.stderr)
+
+    @staticmethod
+    def environment(extra: dict[str, str] | None = None) -> dict[str, str]:
+        """Ours without what would change the outcome, and `extra`."""
+        own = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith("BIGLEAF")
+            and name not in ("LD_PRELOAD", "GLIBC_TUNABLES")
+        }
+        if LIBRARY:
+            own["BIGLEAF_LIB"] = LIBRARY
+        return own | (extra or {})
+
+
+@pytest.fixture
+def bigleaf() -> Bigleaf:
+    return Bigleaf()
+
+
+@pytest.fixture
+def library() -> str:
+    """The preload library; skips where this build has none."""
+    if not LIBRARY:
+        pytest.skip("this build has no preload library (sanitizers)")
+    return LIBRARY
+
+
+@pytest.fixture
+def programs() -> Path:
+    return PROGRAMS
+
+
+def one_line(text: str) -> str:
+    """The text, which must be a single line."""
+    assert text.endswith("\n") and text.count("\n") == 1, text
+    return text[:-1]

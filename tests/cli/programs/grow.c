@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+//
+// Takes and touches some MiB of heap, then ends as told:
+//   grow MIB exit|_exit|abort|hang|stop|fork|drop
+//
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MIB ((size_t)1 << 20)
+#define BLOCK (64 * 1024)
+
+static char **grow(size_t mib) {
+    const size_t count = mib * MIB / BLOCK;
+    char **blocks = malloc((count + 1) * sizeof *blocks);
+    for (size_t i = 0; i < count; i++) {
+        blocks[i] = malloc(BLOCK);
+        memset(blocks[i], 1, BLOCK);
+    }
+    blocks[count] = NULL;
+    return blocks;
+}
+
+static void drop(char **blocks) {
+    for (char **p = blocks; *p; p++)
+        free(*p);
+    free(blocks);
+}
+
+int main(int argc, char **argv) {
+    if (argc != 3)
+        return 2;
+    const char *end = argv[2];
+    char **blocks = grow((size_t)atoi(argv[1]));
+    printf("grown\n");
+    fflush(stdout);
+    usleep(100000);
+    if (strcmp(end, "drop") == 0)
+        drop(blocks);
+    if (strcmp(end, "_exit") == 0)
+        _exit(7);
+    if (strcmp(end, "abort") == 0)
+        raise(SIGABRT);
+    if (strcmp(end, "stop") == 0)
+        raise(SIGSTOP);
+    if (strcmp(end, "hang") == 0) {
+        sleep(30);
+        return 9;
+    }
+    if (strcmp(end, "fork") == 0 && fork() == 0) {
+        drop(grow((size_t)atoi(argv[1])));
+        exit(0);
+    }
+    while (wait(NULL) > 0)
+        ;
+    return 7;
+}

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: MIT
+"""`bigleaf compare`: interleaved runs, ratios, and the same answer."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import Bigleaf
+
+MEASURES = ("wall", "cpu", "peak_rss", "minor_faults")
+
+
+def script(tmp_path: Path, text: str) -> str:
+    file = tmp_path / "solver"
+    file.write_text(f"#!/bin/sh\n{text}\n")
+    file.chmod(0o755)
+    return str(file)
+
+
+def compare(
+    bigleaf: Bigleaf, tmp_path: Path, *words: str, stdin: str | None = None
+) -> tuple[int, dict]:
+    file = tmp_path / "compare.json"
+    ended = bigleaf("compare", f"--json={file}", *words, stdin=stdin)
+    report = json.loads(file.read_text())
+    assert report["schema"] == "bigleaf.compare/1"
+    return ended.status, report
+
+
+def test_json_has_its_form(
+    bigleaf: Bigleaf, library: str, programs: Path, tmp_path: Path
+) -> None:
+    status, report = compare(
+        bigleaf,
+        tmp_path,
+        "-n",
+        "3",
+        "--",
+        str(programs / "cli_grow"),
+        "16",
+        "exit",
+    )
+    assert status == 0
+    assert [run["variant"] for run in report["runs"]] == [
+        "bigleaf",
+        "base",
+        "base",
+        "bigleaf",
+        "bigleaf",
+        "base",
+    ]
+    for run in report["runs"]:
+        assert run["schema"] == "bigleaf.run/1"
+        assert run["exit_status"] == 7
+        assert run["regions"]["heap"]["bytes"] >= 16 << 20
+        heap = run["mechanisms"]["heap"]
+        assert heap == ("bigleaf" if run["variant"] == "bigleaf" else "none")
+    for measure in MEASURES:
+        ratio = report["ratio"][measure]
+        assert ratio["low"] <= ratio["median"] <= ratio["high"]
+    assert report["ratio"]["minor_faults"]["median"] < 1
+    assert report["same_output"] is True
+    assert report["same_exit"] is True
+    assert report["output"] == "identical"
+
+
+def test_first_round_is_dropped(bigleaf: Bigleaf, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    tool = script(tmp_path, f"echo x >>{log}")
+    status, report = compare(
+        bigleaf, tmp_path, "--heap=none", "--runs=2", tool
+    )
+    assert status == 0
+    assert len(report["runs"]) == 4
+    assert log.read_text().count("x") == 6
+
+
+@pytest.mark.parametrize(
+    ("line", "same", "verdict"),
+    [
+        ("s SATISFIABLE", True, "identical"),
+        ("c $n seconds", True, "same apart from times and memory"),
+        ("c conflicts: $n", False, "differs in figures only"),
+        ("s ANSWER$n", False, "differs"),
+    ],
+)
+def test_outputs_are_judged(
+    bigleaf: Bigleaf, tmp_path: Path, line: str, same: bool, verdict: str
+) -> None:
+    count = tmp_path / "count"
+    count.write_text("")
+    tool = script(
+        tmp_path,
+        f'echo x >>{count}; n=$(wc -l <{count}); echo "{line}"',
+    )
+    status, report = compare(bigleaf, tmp_path, "--heap=none", "-n1", tool)
+    assert (report["same_output"], report["output"]) == (same, verdict)
+    assert status == (0 if same else 1)
+    ignored, report = compare(
+        bigleaf, tmp_path, "--heap=none", "-n1", "--ignore=[0-9]", tool
+    )
+    assert ignored == 0
+    assert report["same_output"] is True
+
+
+def test_another_exit_status_is_seen(bigleaf: Bigleaf, tmp_path: Path) -> None:
+    count = tmp_path / "count"
+    count.write_text("")
+    tool = script(tmp_path, f"echo x >>{count}; exit $(wc -l <{count})")
+    status, report = compare(bigleaf, tmp_path, "--heap=none", "-n1", tool)
+    assert status == 1
+    assert report["same_exit"] is False
+
+
+def test_a_file_on_standard_input_is_read_by_every_run(
+    bigleaf: Bigleaf, tmp_path: Path
+) -> None:
+    import subprocess
+
+    from conftest import COMMAND
+
+    text = tmp_path / "input"
+    text.write_text("one\ntwo\n")
+    out = tmp_path / "out.json"
+    with text.open() as stdin:
+        done = subprocess.run(
+            [
+                COMMAND,
+                "compare",
+                "--heap=none",
+                "-n2",
+                f"--json={out}",
+                script(tmp_path, "cat; wc -l </dev/null; exit 3"),
+            ],
+            stdin=stdin,
+            env=bigleaf.environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(out.read_text())["same_output"] is True
+
+
+def test_variants_stand_beside_the_two(
+    bigleaf: Bigleaf, tmp_path: Path
+) -> None:
+    tool = script(tmp_path, 'echo "$CONF:$OTHER" >&2; test "$CONF" != b:1,c:2')
+    status, report = compare(
+        bigleaf,
+        tmp_path,
+        "--heap=none",
+        "-n1",
+        "--variant=third:CONF=b:1,c:2,OTHER=x",
+        tool,
+    )
+    assert {run["variant"] for run in report["runs"]} == {
+        "base",
+        "bigleaf",
+        "third",
+    }
+    # The variable, commas and all, reached the third variant alone.
+    assert {
+        run["exit_status"]
+        for run in report["runs"]
+        if run["variant"] == "third"
+    } == {1}
+    assert status == 1
+    assert report["ratios"].keys() == {"bigleaf", "third"}
+
+
+def test_table_and_progress(bigleaf: Bigleaf, tmp_path: Path) -> None:
+    ended = bigleaf("compare", "--heap=none", "-n1", "true")
+    assert ended.status == 0
+    assert "run 1 of 4: base" in ended.err
+    assert "(warms up)" in ended.err
+    for head in ("wall s", "cpu s", "memory MiB", "faults", "heap huge %"):
+        assert head in ended.out
+    assert "output: identical" in ended.out
+    assert "exit status: the same, 0" in ended.out
+
+
+def test_json_on_standard_output(bigleaf: Bigleaf) -> None:
+    ended = bigleaf("compare", "--heap=none", "-n1", "--json=-", "true")
+    assert json.loads(ended.out)["same_exit"] is True
+    assert "wall s" in ended.err

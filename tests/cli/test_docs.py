@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: MIT
+"""Help, manual pages and completions name the same commands and options."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import COMMAND, Bigleaf
+
+MAN = Path(os.environ["BIGLEAF_MAN"])
+SOURCE = Path(os.environ["BIGLEAF_SOURCE"])
+COMMANDS = re.findall(
+    r'^    \{"([a-z]+)", "\[',
+    (SOURCE / "src/cli/commands.c").read_text(),
+    re.MULTILINE,
+)
+
+
+def options_of(text: str) -> set[str]:
+    """The long options at the beginnings of lines."""
+    return set(re.findall(r"^ +(?:-\w,? ?\S*,? )?(--[a-z-]+)", text, re.MULTILINE))
+
+
+def help_of(bigleaf: Bigleaf, command: str) -> str:
+    ended = bigleaf(command, "--help")
+    assert ended.status == 0
+    assert ended.err == ""
+    return ended.out
+
+
+def runtime_variables() -> set[str]:
+    text = (SOURCE / "src/base/options.def").read_text()
+    return set(re.findall(r'^BL_\w+\(\w+, "(BIGLEAF\w*)"', text, re.MULTILINE))
+
+
+def page(name: str) -> str:
+    file = MAN / name
+    if not file.exists():
+        pytest.skip(f"{file} was not built")
+    if not shutil.which("man"):
+        pytest.skip("no man")
+    done = subprocess.run(
+        ["man", "--warnings", "-l", file],
+        env=dict(os.environ, MANWIDTH="80", MANROFFOPT="-c", LC_ALL="C"),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr == ""
+    return re.sub(".\b", "", done.stdout)
+
+
+def test_there_are_commands() -> None:
+    assert {"run", "compare", "doctor"} <= set(COMMANDS)
+
+
+def test_help_fits_a_terminal(bigleaf: Bigleaf) -> None:
+    for words in ((), *((command,) for command in COMMANDS)):
+        ended = bigleaf(*words, "--help")
+        assert ended.status == 0
+        assert max(map(len, ended.out.splitlines())) <= 80
+        assert ended.out.startswith("usage: bigleaf ")
+    assert bigleaf("help", "run").out == bigleaf("run", "-h").out
+
+
+def test_runtime_options_are_offered(bigleaf: Bigleaf) -> None:
+    offered = options_of(help_of(bigleaf, "run"))
+    for variable in runtime_variables() - {"BIGLEAF", "BIGLEAF_REPORT"}:
+        name = variable.removeprefix("BIGLEAF_").lower().replace("_", "-")
+        assert f"--{name}" in offered
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_manual_page_names_the_options(bigleaf: Bigleaf, command: str) -> None:
+    assert options_of(page(f"bigleaf-{command}.1")) == options_of(
+        help_of(bigleaf, command)
+    )
+
+
+def test_manual_page_names_the_commands() -> None:
+    text = page("bigleaf.1")
+    for command in COMMANDS:
+        assert f"bigleaf-{command}(1)" in text
+
+
+def test_manual_page_names_the_variables() -> None:
+    text = page("libbigleaf.7")
+    for variable in runtime_variables():
+        assert re.search(rf"^ +{variable}=", text, re.MULTILINE), variable
+
+
+def completions(*words: str) -> set[str]:
+    script = (
+        'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); '
+        '_bigleaf; printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    file = SOURCE / "packaging/completion/bigleaf.bash"
+    done = subprocess.run(
+        ["bash", "-c", script, "bash", file, "bigleaf", *words],
+        env=dict(os.environ, PATH=f"{COMMAND.parent}:{os.environ['PATH']}"),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr == ""
+    return set(done.stdout.split())
+
+
+def test_completion_offers_commands_and_options(bigleaf: Bigleaf) -> None:
+    assert completions("") == {*COMMANDS, "--help", "--version"}
+    assert completions("do") == {"doctor"}
+    for command in COMMANDS:
+        offered = {word.rstrip("=") for word in completions(command, "--")}
+        assert offered == options_of(help_of(bigleaf, command))
+
+
+def test_completion_offers_values() -> None:
+    assert completions("run", "--pages", "=") == {
+        "auto",
+        "thp",
+        "hugetlb",
+        "base",
+    }
+    assert completions("run", "--heap", "=", "gl") == {"glibc"}
+    assert "--report" not in completions("run", "sh", "--re")

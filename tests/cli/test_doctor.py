@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: MIT
+"""`bigleaf doctor`: machines made of files, and this one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import Bigleaf
+
+HEALTHY = {
+    "proc/self/status": "Name:\tx\nSeccomp:\t0\n",
+    "proc/self/cgroup": "0::/\n",
+    "proc/meminfo": "MemTotal: 8000000 kB\nMemAvailable: 7000000 kB\n",
+    "proc/buddyinfo": "Node 0, zone Normal 1 1 1 1 1 1 1 1 1 10 100\n",
+    "proc/sys/vm/overcommit_memory": "0\n",
+    "proc/cpuinfo": "flags\t\t: fpu vme\n",
+    "sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never\n",
+    "sys/kernel/mm/transparent_hugepage/defrag": "always [madvise] never\n",
+    "sys/kernel/mm/transparent_hugepage/hpage_pmd_size": "2097152\n",
+    "sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages": "0\n",
+    "sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages": "0\n",
+}
+
+
+def machine(folder: Path, **changes: str | None) -> str:
+    """A folder with the files of HEALTHY, some changed or taken away."""
+    files = dict(HEALTHY)
+    for path, text in changes.items():
+        if text is None:
+            files = {k: v for k, v in files.items() if not k.startswith(path)}
+        else:
+            files[path] = text
+    for path, text in files.items():
+        file = folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    return str(folder)
+
+
+def diagnose(
+    bigleaf: Bigleaf, folder: Path, **changes: str | None
+) -> tuple[int, dict]:
+    ended = bigleaf("doctor", "--json", f"--root={machine(folder, **changes)}")
+    report = json.loads(ended.out)
+    assert report["schema"] == "bigleaf.doctor/1"
+    return ended.status, report
+
+
+def finding(report: dict, words: str) -> dict:
+    found = [f for f in report["findings"] if words in f["text"]]
+    assert len(found) == 1, report["findings"]
+    return found[0]
+
+
+def test_healthy_machine(bigleaf: Bigleaf, tmp_path: Path) -> None:
+    status, report = diagnose(bigleaf, tmp_path)
+    assert status == 0
+    assert report["huge_pages"] is True
+    assert report["thp_enabled"] == "madvise"
+    assert report["free_contiguous_2mib"] == 210
+    assert finding(report, "THP mode is madvise")["level"] == "ok"
+
+
+def test_thp_never_names_the_command(bigleaf: Bigleaf, tmp_path: Path) -> None:
+    status, report = diagnose(
+        bigleaf,
+        tmp_path,
+        **{
+            "sys/kernel/mm/transparent_hugepage/enabled": (
+                "always madvise [never]\n"
+            )
+        },
+    )
+    assert status == 3
+    remedy = (
+        "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled"
+    )
+    assert finding(report, "THP mode is never")["remedy"] == remedy
+    assert report["verdict"].endswith(remedy)
+
+
+def test_pool_serves_where_thp_is_never(
+    bigleaf: Bigleaf, tmp_path: Path
+) -> None:
+    pool = "sys/kernel/mm/hugepages/hugepages-2048kB/"
+    status, report = diagnose(
+        bigleaf,
+        tmp_path,
+        **{
+            "sys/kernel/mm/transparent_hugepage/enabled": "[never]\n",
+            pool + "nr_hugepages": "8\n",
+            pool + "free_hugepages": "5\n",
+        },
+    )
+    assert status == 0
+    assert report["hugetlb_free"] == 5
+
+
+def test_kernel_without_thp(bigleaf: Bigleaf, tmp_path: Path) -> None:
+    status, report = diagnose(
+        bigleaf, tmp_path, **{"sys/kernel/mm/transparent_hugepage": None}
+    )
+    assert status == 3
+    assert report["thp_enabled"] == "absent"
+    assert finding(report, "without THP")["level"] == "missing"
+
+
+@pytest.mark.parametrize("missing", ["proc", "sys"])
+def test_without_proc_or_sys(
+    bigleaf: Bigleaf, tmp_path: Path, missing: str
+) -> None:
+    _, report = diagnose(bigleaf, tmp_path, **{missing: None})
+    assert report[missing] is False
+    assert finding(report, f"/{missing} is not mounted")["level"] == "note"
+
+
+def test_cgroup_limits_v1_and_v2(bigleaf: Bigleaf, tmp_path: Path) -> None:
+    _, report = diagnose(
+        bigleaf,
+        tmp_path / "v2",
+        **{
+            "proc/self/cgroup": "0::/a/b\n",
+            "sys/fs/cgroup/a/b/memory.max": "max\n",
+            "sys/fs/cgroup/a/memory.max": "67108864\n",
+            "sys/fs/cgroup/a/memory.current": "1048576\n",
+        },
+    )
+    assert report["cgroup_version"] == 2
+    assert report["cgroup_limit_bytes"] == 64 << 20
+    assert report["cgroup_usage_bytes"] == 1 << 20
+    assert finding(report, "memory cgroup (v2)")["level"] == "note"
+    v1 = "sys/fs/cgroup/memory/"
+    _, report = diagnose(
+        bigleaf,
+        tmp_path / "v1",
+        **{
+            "proc/self/cgroup": "9:cpu:/\n4:memory:/box\n0::/\n",
+            v1 + "box/memory.limit_in_bytes": "536870912\n",
+            v1 + "box/memory.usage_in_bytes": "4096\n",
+            v1 + "memory.limit_in_bytes": "9223372036854771712\n",
+        },
+    )
+    assert report["cgroup_version"] == 1
+    assert report["cgroup_limit_bytes"] == 512 << 20
+
+
+def test_scarce_contiguous_memory(bigleaf: Bigleaf, tmp_path: Path) -> None:
+    _, report = diagnose(
+        bigleaf,
+        tmp_path,
+        **{"proc/buddyinfo": "Node 0, zone Normal 9 9 9 9 9 9 9 9 9 3 0\n"},
+    )
+    found = finding(report, "only 3 blocks of 2 MiB")
+    assert found["remedy"].endswith("/proc/sys/vm/compact_memory")
+
+
+def test_free_pages_that_go_back(bigleaf: Bigleaf, tmp_path: Path) -> None:
+    device = "sys/bus/virtio/devices/virtio3/"
+    _, report = diagnose(
+        bigleaf,
+        tmp_path,
+        **{device + "device": "0x0005\n", device + "features": "01100101\n"},
+    )
+    assert report["page_reporting"] == 1
+    assert finding(report, "go back to the hypervisor")["level"] == "note"
+
+
+def test_garbage_in_files_is_unknown(bigleaf: Bigleaf, tmp_path: Path) -> None:
+    garbage = {path: "\x01[[::%%\n\n:x" for path in HEALTHY}
+    status, report = diagnose(bigleaf, tmp_path, **garbage)
+    assert status == 3
+    assert report["thp_enabled"] == "unknown"
+    assert report["hugetlb_pages"] is None
+
+
+def test_this_machine_is_tried(bigleaf: Bigleaf) -> None:
+    ended = bigleaf("doctor", "--json")
+    report = json.loads(ended.out)
+    assert ended.status == (0 if report["huge_pages"] else 3)
+    assert report["tried"]["finished"] is True
+    text = bigleaf("doctor")
+    assert text.status == ended.status
+    assert text.out.strip().endswith(report["verdict"])
+
+
+def test_refusals_are_found(bigleaf: Bigleaf, programs: Path) -> None:
+    refuse = str(programs / "cli_refuse")
+    ended = bigleaf("doctor", "--json", before=(refuse, "thp"))
+    if ended.status == 77:
+        pytest.skip("PR_SET_THP_DISABLE cannot be set here")
+    report = json.loads(ended.out)
+    assert report["tried"]["thp_disabled"] == 1
+    assert ended.status == 3
+    for name, number in (("EPERM", 1), ("ENOSYS", 38)):
+        ended = bigleaf("doctor", "--json", before=(refuse, name))
+        if ended.status == 77:
+            pytest.skip("no seccomp filter can be set here")
+        report = json.loads(ended.out)
+        assert report["tried"]["madvise_errno"] == number
+        assert report["tried"]["thp_disabled"] is None
+        assert report["seccomp"] == 2
+    ended = bigleaf("doctor", "--json", before=(refuse, "KILL"))
+    assert json.loads(ended.out)["tried"]["finished"] is False
+    assert ended.status == 3
+
+
+def test_address_space_limit_is_found(bigleaf: Bigleaf) -> None:
+    ended = bigleaf(
+        "doctor", before=("sh", "-c", 'ulimit -v 65536; exec "$0" "$@"')
+    )
+    assert "address space is limited to 64 MiB" in ended.out
+
+
+def test_program_is_described(bigleaf: Bigleaf, library: str) -> None:
+    ended = bigleaf("doctor", "sh")
+    assert ended.status == 0
+    assert "dynamic, 64-bit" in ended.out
+    report = json.loads(bigleaf("doctor", "--json", "sh").out)
+    assert report["schema"] == "bigleaf.program/1"
+    assert report["static"] is False
+    assert report["mechanisms"]["heap"] == "bigleaf"

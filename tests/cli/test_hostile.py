@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: MIT
+"""Machines that refuse: the program gives its answer, the report the reason."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import Bigleaf, Ended
+from test_run import report_of
+
+AS_ROOT = pytest.mark.skipif(
+    os.geteuid() != 0, reason="needs root to unmount in a namespace"
+)
+
+
+def without(folder: str) -> tuple[str, ...]:
+    """A command prefix: an empty file system in the place of `folder`."""
+    prefix = (
+        "unshare",
+        "--mount",
+        "sh",
+        "-c",
+        f'mount -t tmpfs none {folder} && exec "$0" "$@"',
+    )
+    done = subprocess.run([*prefix, "true"], capture_output=True, check=False)
+    if done.returncode != 0:
+        pytest.skip(f"{folder} cannot be hidden here")
+    return prefix
+
+
+def check_answer(ended: Ended) -> None:
+    assert ended.out == "grown\n"
+    assert ended.status == 7
+
+
+@AS_ROOT
+@pytest.mark.parametrize("folder", ["/proc", "/sys", "/dev/shm"])
+def test_missing_file_systems(
+    bigleaf: Bigleaf,
+    library: str,
+    programs: Path,
+    tmp_path: Path,
+    folder: str,
+) -> None:
+    grow = (str(programs / "cli_grow"), "16", "exit")
+    prefix = without(folder)
+    for options in ((), ("--report",), ("--heap=glibc", "--report")):
+        check_answer(bigleaf("run", *options, *grow, before=prefix))
+    report = report_of(bigleaf, tmp_path, *grow, before=prefix)
+    assert report["peak_rss_kib"] >= 16 << 10
+    if folder == "/proc":
+        assert "no /proc" in report["fallbacks"][0]["reason"]
+    else:
+        assert report["regions"]["heap"]["bytes"] >= 16 << 20
+    assert bigleaf("doctor", before=prefix).status in (0, 3)
+
+
+@AS_ROOT
+def test_doctor_judges_by_faults_without_proc(bigleaf: Bigleaf) -> None:
+    plain = bigleaf("doctor")
+    ended = bigleaf("doctor", before=without("/proc"))
+    assert ended.status == plain.status
+    assert "/proc is not mounted" in ended.out
+
+
+@pytest.mark.parametrize("refusal", ["thp", "EPERM", "ENOSYS"])
+def test_refusals_of_the_kernel(
+    bigleaf: Bigleaf,
+    library: str,
+    programs: Path,
+    tmp_path: Path,
+    refusal: str,
+) -> None:
+    prefix = (str(programs / "cli_refuse"), refusal)
+    grow = (str(programs / "cli_grow"), "16", "exit")
+    ended = bigleaf("run", *grow, before=prefix)
+    if ended.status == 77:
+        pytest.skip("that cannot be refused here")
+    check_answer(ended)
+    report = report_of(bigleaf, tmp_path, *grow, before=prefix)
+    heap = report["regions"]["heap"]
+    assert heap["bytes"] >= 16 << 20
+    if heap["huge_bytes"] == 0:
+        assert any(
+            part["region"] == "heap" and part["reason"]
+            for part in report["fallbacks"]
+        )
+    if refusal == "thp":
+        assert heap["huge_bytes"] == 0
+        assert any(
+            "PR_SET_THP_DISABLE" in part["reason"]
+            for part in report["fallbacks"]
+        )
+
+
+def test_small_address_space(
+    bigleaf: Bigleaf, library: str, programs: Path
+) -> None:
+    limit = ("sh", "-c", 'ulimit -v 65536; exec "$0" "$@"')
+    for options in ((), ("--report",)):
+        check_answer(
+            bigleaf(
+                "run",
+                *options,
+                str(programs / "cli_grow"),
+                "8",
+                "exit",
+                before=limit,
+            )
+        )
+
+
+def test_closed_standard_streams(bigleaf: Bigleaf, library: str) -> None:
+    close = ("sh", "-c", 'exec "$0" "$@" <&- >&- 2>&-')
+    assert bigleaf("run", "sh", "-c", "exit 5", before=close).status == 5
+    assert (
+        bigleaf(
+            "run", "--report=/dev/null", "sh", "-c", "exit 5", before=close
+        ).status
+        == 5
+    )
+
+
+def test_no_place_for_temporary_files(
+    bigleaf: Bigleaf, library: str, programs: Path
+) -> None:
+    # Not even root may write below /proc/self; /tmp stays as a second choice.
+    ended = bigleaf(
+        "run",
+        "--report",
+        str(programs / "cli_grow"),
+        "8",
+        "exit",
+        env={"TMPDIR": "/proc/self"},
+    )
+    check_answer(ended)

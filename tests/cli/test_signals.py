@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: MIT
+"""Signals and job control: as if nothing stood in between."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pty
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import COMMAND, Bigleaf
+
+WATCHED = ("--heap=none", "--report=/dev/null")
+DIRECT = ("--heap=none",)
+
+
+def start(
+    bigleaf: Bigleaf, options: tuple[str, ...], *words: str | Path
+) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [COMMAND, "run", *options, *words],
+        env=bigleaf.environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def state_of(pid: int) -> str:
+    text = Path(f"/proc/{pid}/stat").read_text()
+    return text.rpartition(")")[2].split()[0]
+
+
+def wait_for_state(pid: int, wanted: str) -> None:
+    for _ in range(200):
+        if state_of(pid) == wanted:
+            return
+        time.sleep(0.02)
+    pytest.fail(f"process {pid} is in state {state_of(pid)}, not {wanted}")
+
+
+def child_of(pid: int) -> int:
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        with contextlib.suppress(OSError):
+            stat = (entry / "stat").read_text().rpartition(")")[2].split()
+            if int(stat[1]) == pid:
+                return int(entry.name)
+    pytest.fail(f"process {pid} has no child")
+
+
+@pytest.mark.parametrize("options", [WATCHED, DIRECT])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV])
+def test_ends_by_the_program_s_signal(
+    bigleaf: Bigleaf, options: tuple[str, ...], number: signal.Signals
+) -> None:
+    ended = bigleaf("run", *options, "sh", "-c", f"kill -{int(number)} $$")
+    assert ended.status == -number
+    shell = subprocess.run(
+        [
+            "sh",
+            "-c",
+            '"$@"; echo "status $?"',
+            "sh",
+            COMMAND,
+            "run",
+            *options,
+            "sh",
+            "-c",
+            f"kill -{int(number)} $$",
+        ],
+        env=bigleaf.environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert f"status {128 + number}" in shell.stdout
+
+
+@pytest.mark.parametrize("options", [WATCHED, DIRECT])
+def test_a_signal_sent_to_the_command_reaches_the_program(
+    bigleaf: Bigleaf, options: tuple[str, ...]
+) -> None:
+    script = 'trap "echo got; exit 9" TERM; echo up; while :; do sleep 0.05; done'
+    process = start(bigleaf, options, "sh", "-c", script)
+    assert process.stdout and process.stdout.readline() == "up\n"
+    process.send_signal(signal.SIGTERM)
+    out, _ = process.communicate(timeout=20)
+    assert out == "got\n"
+    assert process.returncode == 9
+
+
+def test_a_killed_program_is_still_reported(
+    bigleaf: Bigleaf, programs: Path, tmp_path: Path
+) -> None:
+    report = tmp_path / "report"
+    process = start(
+        bigleaf,
+        ("--heap=none", f"--report={report}"),
+        programs / "cli_grow",
+        "32",
+        "hang",
+    )
+    assert process.stdout and process.stdout.readline() == "grown\n"
+    time.sleep(0.3)
+    os.kill(child_of(process.pid), signal.SIGKILL)
+    process.communicate(timeout=20)
+    assert process.returncode == -signal.SIGKILL
+    text = report.read_text()
+    assert "exit status  137 (signal 9, Killed)" in text
+    heap = next(
+        line for line in text.splitlines() if line.startswith("  heap  ")
+    )
+    assert float(heap.split()[1]) >= 32
+
+
+def test_a_stopped_program_stops_the_command_and_goes_on(
+    bigleaf: Bigleaf, programs: Path
+) -> None:
+    process = start(bigleaf, WATCHED, programs / "cli_grow", "4", "stop")
+    assert process.stdout and process.stdout.readline() == "grown\n"
+    child = child_of(process.pid)
+    wait_for_state(child, "T")
+    wait_for_state(process.pid, "T")
+    process.send_signal(signal.SIGCONT)
+    process.communicate(timeout=20)
+    assert process.returncode == 7
+
+
+@contextlib.contextmanager
+def on_a_terminal(
+    bigleaf: Bigleaf, *words: str
+) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    """The command in the foreground of a terminal of its own."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [COMMAND, *words],
+        env=bigleaf.environment(),
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+        preexec_fn=lambda: __import__("fcntl").ioctl(0, 0x540E, 0),  # TIOCSCTTY
+    )
+    os.close(theirs)
+    try:
+        yield process, ours
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+        os.close(ours)
+
+
+def read_until(terminal: int, wanted: str) -> str:
+    text = ""
+    for _ in range(400):
+        ready, _, _ = select.select([terminal], [], [], 0.05)
+        if ready:
+            try:
+                text += os.read(terminal, 4096).decode()
+            except OSError:
+                break
+        if wanted in text:
+            return text
+    pytest.fail(f"no {wanted!r} in {text!r}")
+
+
+@pytest.mark.parametrize("options", [WATCHED, DIRECT])
+def test_ctrl_c_is_the_program_s(
+    bigleaf: Bigleaf, options: tuple[str, ...]
+) -> None:
+    # The program outlives Ctrl-C; so must what watches it.
+    script = (
+        'trap "echo caught; sleep 0.2; echo done; exit 4" INT; echo up; '
+        "while :; do sleep 0.05; done"
+    )
+    with on_a_terminal(bigleaf, "run", *options, "sh", "-c", script) as (
+        process,
+        terminal,
+    ):
+        read_until(terminal, "up")
+        os.write(terminal, b"\x03")
+        text = read_until(terminal, "done")
+        assert text.count("caught") == 1
+        assert process.wait(timeout=20) == 4
+
+
+@pytest.mark.parametrize("options", [WATCHED, DIRECT])
+def test_ctrl_c_ends_both(
+    bigleaf: Bigleaf, options: tuple[str, ...]
+) -> None:
+    with on_a_terminal(
+        bigleaf, "run", *options, "sh", "-c", "echo up; exec sleep 30"
+    ) as (process, terminal):
+        read_until(terminal, "up")
+        time.sleep(0.1)
+        os.write(terminal, b"\x03")
+        assert process.wait(timeout=20) == -signal.SIGINT
+
+
+def test_ctrl_c_ends_a_comparison(bigleaf: Bigleaf) -> None:
+    with on_a_terminal(
+        bigleaf, "compare", "--heap=none", "-n", "50", "sleep", "1"
+    ) as (process, terminal):
+        read_until(terminal, "run 1 of 102")
+        time.sleep(0.2)
+        os.write(terminal, b"\x03")
+        read_until(terminal, "stopped by signal 2")
+        assert process.wait(timeout=20) == 130
+
+
+def test_ignored_signals_stay_ignored(bigleaf: Bigleaf) -> None:
+    done = subprocess.run(
+        [
+            "sh",
+            "-c",
+            'trap "" INT; exec "$@"',
+            "sh",
+            COMMAND,
+            "run",
+            *WATCHED,
+            "grep",
+            "SigIgn",
+            "/proc/self/status",
+        ],
+        env=bigleaf.environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert int(done.stdout.split()[1], 16) & 1 << (signal.SIGINT - 1)
+
+
+def test_signal_mask_and_children_are_as_before(bigleaf: Bigleaf) -> None:
+    plain = subprocess.run(
+        ["grep", "^Sig[BIC]", "/proc/self/status"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for options in (WATCHED, DIRECT):
+        ended = bigleaf("run", *options, "grep", "^Sig[BIC]", "/proc/self/status")
+        assert ended.out == plain.stdout

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: MIT
+"""Wrong command lines: one clear line, a hint, and the right status."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import COMMAND, Bigleaf, one_line
+
+WRONG = [
+    ((), "bigleaf: no command given", ""),
+    (("runn",), "bigleaf: unknown command 'runn' (did you mean run?)", ""),
+    (("xyzzy",), "bigleaf: unknown command 'xyzzy'", ""),
+    (("../run",), "bigleaf: '../run' is no name of a command", ""),
+    (("--frob",), "bigleaf: unknown option '--frob'", ""),
+    (("run",), "bigleaf run: no program given", "run "),
+    (("run", "--"), "bigleaf run: no program given", "run "),
+    (
+        ("run", "--reprt", "true"),
+        "bigleaf run: unknown option '--reprt' (did you mean --report?)",
+        "run ",
+    ),
+    (("run", "-q", "true"), "bigleaf run: unknown option '-q'", "run "),
+    (
+        ("run", "--pages=giant", "true"),
+        "bigleaf run: wrong value 'giant' for --pages: "
+        "one of auto|thp|hugetlb|base",
+        "run ",
+    ),
+    (
+        ("run", "--heap=libc", "true"),
+        "bigleaf run: wrong value 'libc' for --heap: one of bigleaf|glibc|none",
+        "run ",
+    ),
+    (
+        ("run", "--purge-delay-ms=soon", "true"),
+        "bigleaf run: wrong value 'soon' for --purge-delay-ms: "
+        "a number from 0 to 3600000",
+        "run ",
+    ),
+    (
+        ("run", "--pages"),
+        "bigleaf run: option '--pages' needs a value: auto|thp|hugetlb|base",
+        "run ",
+    ),
+    (
+        ("run", "--json=x", "true"),
+        "bigleaf run: option '--json=x' takes no value",
+        "run ",
+    ),
+    (
+        ("run", "--report=", "true"),
+        "bigleaf run: --report= needs the name of a file",
+        "run ",
+    ),
+    (
+        ("compare", "-n", "0", "true"),
+        "bigleaf compare: wrong value '0' for --runs: a number from 1 to 1000",
+        "compare ",
+    ),
+    (
+        ("compare", "--ignore=(", "true"),
+        "bigleaf compare: wrong pattern '(' for --ignore: Unmatched ( or \\(",
+        "compare ",
+    ),
+    (
+        ("compare", "--variant=x", "true"),
+        "bigleaf compare: wrong value 'x' for --variant: NAME:VAR=VALUE,...",
+        "compare ",
+    ),
+    (("compare",), "bigleaf compare: no program given", "compare "),
+    (
+        ("doctor", "true", "false"),
+        "bigleaf doctor: one program at a time",
+        "doctor ",
+    ),
+]
+
+
+@pytest.mark.parametrize(("words", "said", "hint"), WRONG)
+def test_wrong_usage_is_2_with_a_hint(
+    bigleaf: Bigleaf, words: tuple[str, ...], said: str, hint: str
+) -> None:
+    ended = bigleaf(*words)
+    assert ended.status == 2
+    assert ended.out == ""
+    assert ended.err == f"{said}\ntry: bigleaf {hint}--help\n"
+
+
+@pytest.mark.parametrize("command", ["run", "compare"])
+def test_program_not_found_is_127(bigleaf: Bigleaf, command: str) -> None:
+    ended = bigleaf(command, "no-such-program")
+    assert ended.status == 127
+    assert (
+        one_line(ended.err)
+        == f"bigleaf {command}: no-such-program: not found on PATH"
+    )
+    ended = bigleaf(command, "/no/such/program")
+    assert ended.status == 127
+    assert "No such file or directory" in one_line(ended.err)
+
+
+@pytest.mark.parametrize("options", [(), ("--report",), ("--heap=none",)])
+def test_empty_name_is_not_found(
+    bigleaf: Bigleaf, options: tuple[str, ...]
+) -> None:
+    ended = bigleaf("run", *options, "--", "")
+    assert ended.status == 127
+    one_line(ended.err)
+
+
+def test_not_executable_is_126(bigleaf: Bigleaf, tmp_path: Path) -> None:
+    plain = tmp_path / "plain"
+    plain.write_text("text\n")
+    for target in (plain, tmp_path):
+        ended = bigleaf("run", str(target))
+        assert ended.status == 126
+        assert "Permission denied" in one_line(ended.err)
+
+
+def test_broken_file_is_126(bigleaf: Bigleaf, tmp_path: Path) -> None:
+    bad = tmp_path / "bad"
+    bad.write_text("#!/no/such/interpreter\n")
+    bad.chmod(bad.stat().st_mode | stat.S_IXUSR)
+    for options in ((), ("--report",)):
+        ended = bigleaf("run", "--heap=none", *options, str(bad))
+        assert ended.status == 127, ended.err
+        one_line(ended.err)
+
+
+@pytest.mark.parametrize("command", ["run", "compare"])
+def test_unwritable_report_stops_before_the_program(
+    bigleaf: Bigleaf, tmp_path: Path, command: str
+) -> None:
+    ran = tmp_path / "ran"
+    option = "--report" if command == "run" else "--json"
+    ended = bigleaf(
+        command, f"{option}={tmp_path}/no/report", "touch", str(ran)
+    )
+    assert ended.status == 3
+    assert "cannot write the report" in one_line(ended.err)
+    assert not ran.exists()
+
+
+def test_missing_library_is_3(bigleaf: Bigleaf, tmp_path: Path) -> None:
+    ended = bigleaf(
+        "run", "true", env={"BIGLEAF_LIB": str(tmp_path / "libbigleaf.so")}
+    )
+    assert ended.status == 3
+    assert "cannot be read; install Bigleaf" in one_line(ended.err)
+
+
+def test_library_for_another_machine_is_3(
+    bigleaf: Bigleaf, tmp_path: Path
+) -> None:
+    library = tmp_path / "lib32.so"
+    library.write_bytes(elf32_header())
+    ended = bigleaf("run", "true", env={"BIGLEAF_LIB": str(library)})
+    assert ended.status == 3
+    assert "is for 32-bit i386" in one_line(ended.err)
+
+
+def test_library_that_is_none_is_3(bigleaf: Bigleaf, tmp_path: Path) -> None:
+    library = tmp_path / "lib.so"
+    library.write_text("hello, this is no library at all\n")
+    ended = bigleaf("run", "true", env={"BIGLEAF_LIB": str(library)})
+    assert ended.status == 3
+    assert "is no ELF shared library" in one_line(ended.err)
+
+
+def test_library_path_with_a_colon_is_3(
+    bigleaf: Bigleaf, library: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / "a:b"
+    folder.mkdir()
+    copy = folder / "libbigleaf.so"
+    copy.write_bytes(Path(library).read_bytes())
+    ended = bigleaf("run", "true", env={"BIGLEAF_LIB": str(copy)})
+    assert ended.status == 3
+    assert "no path with a space or colon" in one_line(ended.err)
+
+
+def elf32_header() -> bytes:
+    """The first 20 bytes of an i386 ELF file, which is all that is read."""
+    return b"\x7fELF\x01\x01\x01" + bytes(9) + b"\x03\x00\x03\x00"
+
+
+def test_version(bigleaf: Bigleaf) -> None:
+    for word in ("--version", "-V"):
+        ended = bigleaf(word)
+        assert ended.status == 0
+        assert ended.out == f"bigleaf {os.environ['BIGLEAF_VERSION']}\n"
+
+
+def test_external_command_runs_from_path(
+    bigleaf: Bigleaf, tmp_path: Path
+) -> None:
+    tool = tmp_path / "bigleaf-hello"
+    tool.write_text('#!/bin/sh\necho "hello $*"\nexit 5\n')
+    tool.chmod(0o755)
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    ended = bigleaf("hello", "a", "b", env={"PATH": path})
+    assert (ended.status, ended.out) == (5, "hello a b\n")
+
+
+def test_full_standard_output_is_an_error() -> None:
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$0" --help >/dev/full', COMMAND],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 3
+    assert "cannot write to standard output" in one_line(done.stderr)
