@@ -58,6 +58,7 @@ static void place_segments(const struct bl_elf *elf, uint64_t file_bytes,
             !units || (fits_in_place(s, phase) && !(moves && from == 0));
         const uint64_t to =
             stays ? from : fitting_offset(l->size, vaddr, phase);
+        l->moved |= to != from;
         l->segment[l->count] = i;
         add_piece(l, from, to, stop - from, units);
     }
@@ -114,6 +115,8 @@ static uint64_t shift_of(const struct bl_layout *l, uint32_t piece) {
     return l->pieces[piece].to - l->pieces[piece].from;
 }
 
+// perf looks a build-id up in its cache and takes offsets from the file it
+// finds there: a shadow with other offsets must not carry the same one.
 void bl_layout_fix_programs(const struct bl_elf *elf,
                             const struct bl_layout *layout,
                             Elf64_Phdr *headers) {
@@ -125,6 +128,10 @@ void bl_layout_fix_programs(const struct bl_elf *elf,
                 h->p_vaddr < s->vaddr + s->file_bytes)
                 h->p_offset += shift_of(layout, p);
         }
+    }
+    for (uint32_t i = 0; i < elf->headers && layout->moved; i++) {
+        if (headers[i].p_type == PT_NOTE)
+            headers[i].p_type = PT_NULL;
     }
 }
 
@@ -150,13 +157,21 @@ static bool move_with_segment(const struct bl_elf *elf,
     return false;
 }
 
+// Readers look for sections by name and take for granted that one they find
+// has contents, so what is left out loses its name as well.
+static void leave_out(Elf64_Shdr *s) {
+    s->sh_type = SHT_NOBITS;
+    s->sh_name = 0;
+}
+
 void bl_layout_fix_sections(const struct bl_elf *elf,
                             const struct bl_layout *layout,
                             const struct bl_layout_sections *sections) {
     for (uint32_t i = 1; i < sections->count; i++) {
         Elf64_Shdr *s = &sections->table[i];
-        if (s->sh_type != SHT_NULL && !is_copied(layout, s) &&
-            !move_with_segment(elf, layout, s))
-            s->sh_type = SHT_NOBITS;
+        const bool present =
+            is_copied(layout, s) || move_with_segment(elf, layout, s);
+        if (!present || (layout->moved && s->sh_type == SHT_NOTE))
+            leave_out(s);
     }
 }

@@ -27,6 +27,7 @@ struct bl_layout {
     uint32_t segment[BL_ELF_SEGMENTS]; // of piece i < loads
     uint64_t size;      // of the shadow
     uint64_t copied;    // bytes in all pieces
+    bool moved;         // some segment lies at another offset
 };
 
 // The source's section table; `count` 0 where it has none.

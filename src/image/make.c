@@ -107,6 +107,11 @@ static const char *write_headers(struct maker *m) {
                         elf->headers_offset) < 0)
         return "the file cannot be read";
     bl_layout_fix_programs(elf, m->layout, programs);
+    // perf takes addresses of position-independent files for offsets and
+    // corrects them in others only (6.1); nobody ever loads a shadow. The
+    // layout leaves out the build-id of such a shadow as well.
+    if (m->layout->moved)
+        h.e_type = ET_EXEC;
     bl_layout_fix_sections(elf, m->layout, &m->sections);
     if (m->sections.count == 0) {
         h.e_shoff = 0;

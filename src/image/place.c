@@ -353,46 +353,65 @@ static void leave_caller(const struct place *p, int socket) {
     bl_trace_detach_from_caller(keep, BL_ARRAY_LEN(keep));
 }
 
+static void close_there(struct place *p) {
+    const int a = p->shadow_fd;
+    const int b = p->program_fd;
+    if (a >= 0 && b == a + 1) {
+        if (bl_trace_close_range(&p->trace, a, b) == 0)
+            return;
+    }
+    if (a >= 0)
+        bl_trace_close(&p->trace, a);
+    if (b >= 0)
+        bl_trace_close(&p->trace, b);
+}
+
+// What the two say to each other: one word from the companion, and where it
+// lacks the right to trace, its number first and the leave to try again.
+struct word {
+    int ask; // process number; 0: no question
+    bool seized;
+};
+
+static bool seize(int target, int socket) {
+    struct word w = {.seized = bl_trace_seize(target) == 0};
+    char leave;
+    if (!w.seized) {
+        w.ask = bl_os_pid();
+        if (bl_os_write(socket, &w, sizeof w) != sizeof w ||
+            bl_os_read(socket, &leave, 1) != 1)
+            return false;
+        w = (struct word){.seized = bl_trace_seize(target) == 0};
+    }
+    return bl_os_write(socket, &w, sizeof w) == sizeof w && w.seized;
+}
+
 BL_NORETURN static void companion(struct place *p, int target, int socket) {
-    char word = 'n';
     leave_caller(p, socket);
-    if (bl_os_read(socket, &word, 1) != 1)
-        _exit(1);
-    word = bl_trace_seize(target) == 0 ? 'y' : 'n';
-    if (bl_os_write(socket, &word, 1) != 1 || word != 'y')
-        _exit(1);
+    const bool seized = seize(target, socket);
     bl_os_close(socket);
-    if (bl_trace_await_exec(target, &p->trace) < 0)
+    if (!seized || bl_trace_await_exec(target, &p->trace) < 0)
         _exit(1);
     const char *wrong = place(p);
-    if (p->shadow_fd >= 0)
-        bl_trace_close(&p->trace, p->shadow_fd);
-    if (p->program_fd >= 0)
-        bl_trace_close(&p->trace, p->program_fd);
+    close_there(p);
     bl_trace_release(&p->trace);
     if (wrong && p->verbose)
         say(p, wrong);
     _exit(wrong ? 1 : 0);
 }
 
-BL_NORETURN static void middle(struct place *p, int target, int socket) {
-    const int pid = fork();
-    if (pid == 0)
-        companion(p, target, socket);
-    _exit(pid > 0 && bl_os_write(socket, &pid, sizeof pid) == sizeof pid ? 0
-                                                                         : 1);
-}
-
-static bool await_companion(int socket, int middle_pid) {
-    int pid;
-    char word = 'g';
-    while (waitpid(middle_pid, NULL, 0) < 0 && errno == EINTR)
-        ;
-    if (bl_os_read(socket, &pid, sizeof pid) != sizeof pid)
+static bool await_companion(int socket) {
+    struct word w;
+    const char leave = 'y';
+    if (bl_os_read(socket, &w, sizeof w) != sizeof w)
         return false;
-    bl_trace_permit(pid);
-    return bl_os_write(socket, &word, 1) == 1 &&
-           bl_os_read(socket, &word, 1) == 1 && word == 'y';
+    if (w.ask) {
+        bl_trace_permit(w.ask);
+        if (bl_os_write(socket, &leave, 1) != 1 ||
+            bl_os_read(socket, &w, sizeof w) != sizeof w)
+            return false;
+    }
+    return w.seized;
 }
 
 static const char *start_companion(struct place *p) {
@@ -400,13 +419,18 @@ static const char *start_companion(struct place *p) {
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         return "no socket to be had";
     const int target = bl_os_pid();
-    const int pid = fork();
-    if (pid == 0) {
-        bl_os_close(ends[0]);
-        middle(p, target, ends[1]);
+    const int middle = fork();
+    if (middle == 0) {
+        if (fork() == 0) {
+            bl_os_close(ends[0]);
+            companion(p, target, ends[1]);
+        }
+        _exit(0);
     }
     bl_os_close(ends[1]);
-    const bool seized = pid > 0 && await_companion(ends[0], pid);
+    while (middle > 0 && waitpid(middle, NULL, 0) < 0 && errno == EINTR)
+        ;
+    const bool seized = middle > 0 && await_companion(ends[0]);
     bl_os_close(ends[0]);
     return seized ? NULL : "the program cannot be traced";
 }
@@ -436,6 +460,7 @@ const char *bl_place_before_exec(const char *path, const char *shadow_root,
         .shadow_root = shadow_root,
         .shadow_fd = -1,
         .program_fd = -1,
+        .trace.single_step = bl_trace_may_step(),
         .runtime = runtime,
         .verbose = verbose && verbose[0] > '0',
     };

@@ -33,10 +33,26 @@ static struct user_regs_struct saved(const struct bl_trace *t) {
     return r;
 }
 
+bool bl_trace_may_step(void) {
+    struct sigaction action;
+    sigset_t blocked;
+    return sigaction(SIGTRAP, NULL, &action) == 0 &&
+           action.sa_handler != SIG_IGN &&
+           sigprocmask(SIG_BLOCK, NULL, &blocked) == 0 &&
+           !sigismember(&blocked, SIGTRAP);
+}
+
 int bl_trace_seize(int pid) {
     const long options = PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD |
                          PTRACE_O_EXITKILL;
     return ptrace(PTRACE_SEIZE, pid, 0, options) == 0 ? 0 : -errno;
+}
+
+static bool is_step(int pid, int status) {
+    siginfo_t info;
+    return WSTOPSIG(status) == SIGTRAP && status >> 16 == 0 &&
+           ptrace(PTRACE_GETSIGINFO, pid, 0, &info) == 0 &&
+           info.si_code > 0 && info.si_code != SI_KERNEL;
 }
 
 // The next stop that is neither a signal nor job control; -errno when the
@@ -61,7 +77,8 @@ static int next_stop(int pid, int request, int *status) {
             // Stopped by job control: stays so until it is continued.
             if (stop != SIGTRAP && ptrace(PTRACE_LISTEN, pid, 0, 0) == 0)
                 resume = false;
-        } else if (event || stop == (SIGTRAP | 0x80)) {
+        } else if (event || stop == (SIGTRAP | 0x80) ||
+                   (request == PTRACE_SINGLESTEP && is_step(pid, *status))) {
             return 0;
         } else {
             signal = stop;
@@ -83,7 +100,8 @@ static int open_memory(int pid) {
 int bl_trace_await_exec(int pid, struct bl_trace *out) {
     struct user_regs_struct regs;
     int status;
-    *out = (struct bl_trace){.pid = pid, .memory = -1};
+    *out = (struct bl_trace){
+        .pid = pid, .memory = -1, .single_step = out->single_step};
     int result = next_stop(pid, 0, &status);
     while (result == 0 && status >> 16 != PTRACE_EVENT_EXEC)
         result = next_stop(pid, PTRACE_CONT, &status);
@@ -157,10 +175,15 @@ static long call(struct bl_trace *t, long nr, uint64_t a, uint64_t b,
     regs.r9 = f;
     if (ptrace(PTRACE_SETREGS, t->pid, 0, &regs) != 0)
         return -errno;
-    // In and out again.
-    int result = next_stop(t->pid, PTRACE_SYSCALL, &status);
-    if (result == 0)
+    int result = 0;
+    if (t->single_step) {
+        result = next_stop(t->pid, PTRACE_SINGLESTEP, &status);
+    } else {
+        // In and out again.
         result = next_stop(t->pid, PTRACE_SYSCALL, &status);
+        if (result == 0)
+            result = next_stop(t->pid, PTRACE_SYSCALL, &status);
+    }
     if (result < 0)
         return result;
     if (ptrace(PTRACE_GETREGS, t->pid, 0, &regs) != 0)
@@ -191,6 +214,11 @@ long bl_trace_open_own_file(struct bl_trace *t) {
 
 long bl_trace_close(struct bl_trace *t, int fd) {
     return call(t, SYS_close, (uint64_t)fd, 0, 0, 0, 0, 0);
+}
+
+long bl_trace_close_range(struct bl_trace *t, int first, int last) {
+    return call(t, SYS_close_range, (uint64_t)first, (uint64_t)last, 0, 0, 0,
+                0);
 }
 
 static uint64_t native(unsigned protection) {
@@ -271,9 +299,8 @@ int bl_trace_read_layout(struct bl_trace *t, struct bl_trace_layout *out) {
         .env_start = stat_field(text, 50),
         .env_end = stat_field(text, 51),
     };
-    const long brk = call(t, SYS_brk, 0, 0, 0, 0, 0, 0);
-    out->brk = (uint64_t)brk;
-    return out->start_stack && out->start_brk && brk > 0 ? 0 : -EPERM;
+    out->brk = out->start_brk; // nothing has moved it yet
+    return out->start_stack && out->start_brk ? 0 : -EPERM;
 }
 
 long bl_trace_set_layout(struct bl_trace *t,

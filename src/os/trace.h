@@ -3,9 +3,10 @@
 // Another process, held at the moment after execve: its memory, and system
 // calls made by it. Built into the `bigleaf` command only, for x86-64 only.
 //
-// A call is made at a `syscall` instruction of the process's vdso with
-// PTRACE_SYSCALL stops: no byte of its memory is changed for it and no signal
-// is involved. Should the tracer die in between, the process is killed
+// A call is made at a `syscall` instruction of the process's vdso, so no byte
+// of its text is changed for it: by a single step, which costs one stop but
+// ends in a SIGTRAP that would undo an ignored or blocked SIGTRAP, so where
+// that is the case by two PTRACE_SYSCALL stops. Should the tracer die in between, the process is killed
 // (PTRACE_O_EXITKILL): it must not run on with foreign registers.
 //
 #ifndef BL_OS_TRACE_H
@@ -18,12 +19,16 @@ struct bl_trace {
     int memory;              // handle of its memory
     uint64_t call_address;   // of a system call instruction; 0: not found yet
     uint64_t stack;          // its stack pointer
+    bool single_step;        // SIGTRAP is neither ignored nor blocked
     uint64_t instruction;    // where it is to start
     _Alignas(8) unsigned char registers[256]; // as they were
 };
 
 // Begins to trace a process that runs; 0 or -errno.
 int bl_trace_seize(int pid);
+// True in a process whose calls may be made by single steps, and after execve
+// as well.
+bool bl_trace_may_step(void);
 // Waits until execve has succeeded and holds the process there. -errno when
 // it ended, or became a program that cannot be held.
 int bl_trace_await_exec(int pid, struct bl_trace *out);
@@ -41,6 +46,7 @@ bool bl_trace_find_call(struct bl_trace *t, uint64_t start, uint64_t end);
 long bl_trace_open(struct bl_trace *t, const char *path);
 long bl_trace_open_own_file(struct bl_trace *t); // the one it runs
 long bl_trace_close(struct bl_trace *t, int fd);
+long bl_trace_close_range(struct bl_trace *t, int first, int last);
 // Over nothing that is there; fd -1: zeroed memory.
 long bl_trace_map_new(struct bl_trace *t, uint64_t at, uint64_t bytes,
                       unsigned protection, int fd, uint64_t offset);
