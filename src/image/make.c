@@ -160,6 +160,8 @@ static const char *fill(struct maker *m, struct bl_layout *layout) {
     if (bl_file_system_facts(m->fd, &system) < 0 ||
         layout->copied > system.free_bytes / 2)
         return "the copy would fill the tmpfs of the shadow directory";
+    if (layout->size > bl_file_size_limit())
+        return "the copy would exceed the limit on file sizes";
     const int sized = bl_file_set_size(m->fd, layout->size);
     if (sized < 0)
         return no_room(sized);

@@ -13,6 +13,7 @@
 #include <linux/magic.h>
 #include <sys/auxv.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/sysmacros.h>
@@ -154,6 +155,13 @@ int bl_file_lock(int fd, uint32_t wait_ms) {
             return -EAGAIN;
         bl_file_sleep_ms(1);
     }
+}
+
+uint64_t bl_file_size_limit(void) {
+    struct rlimit limit;
+    if (bl_syscall4(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, &limit) < 0)
+        return UINT64_MAX;
+    return limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX : limit.rlim_cur;
 }
 
 int bl_file_set_size(int fd, uint64_t size) {

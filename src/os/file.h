@@ -69,6 +69,8 @@ int bl_file_list(int directory, bool (*each)(const char *name, void *context),
 // not to be had. Closing gives it back.
 int bl_file_lock(int fd, uint32_t wait_ms);
 
+// What this process may let a file grow to; more ends in SIGXFSZ.
+uint64_t bl_file_size_limit(void);
 int bl_file_set_size(int fd, uint64_t size);
 int bl_file_reserve(int fd, uint64_t offset, uint64_t bytes); // fallocate
 int bl_file_set_mode(int fd, uint32_t mode);

@@ -248,13 +248,14 @@ def generate_program(directory: Path, name: str, mebibytes: int,
                      flags: list[str]) -> Path:
     """A program with that much text, all of it run when `x` is its argument."""
     functions = mebibytes * 16
+    salt = name.encode()[-1]
     source = directory / f"{name}.c"
     lines = ["#include <stdio.h>", "#include <unistd.h>"]
     for n in range(functions):
         lines.append(
             f"__attribute__((noinline)) int function_{n}(int x) {{ "
             f'__asm__ volatile("jmp 1f\\n.skip 65400,0x90\\n1:"); '
-            f"return x * 31 + {n}; }}")
+            f"return x * 31 + {n * salt}; }}")
     lines.append("int (*const table[])(int) = {" +
                  ",".join(f"function_{n}" for n in range(functions)) + "};")
     lines.append(
@@ -267,4 +268,18 @@ def generate_program(directory: Path, name: str, mebibytes: int,
     program = directory / name
     subprocess.run(["gcc", "-O1", "-w", "-o", str(program), str(source), *flags],
                    check=True)
+    forget_cache(program)
     return program
+
+
+def forget_cache(path: Path) -> None:
+    """A file just written may lie in the page cache in huge pages; one that
+    was read from a disk long ago does not."""
+    fd = os.open(path, os.O_RDONLY)
+    os.fsync(fd)
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.close(fd)
+
+
+def shadows(root: Path) -> list[Path]:
+    return [p for p in root.glob("bigleaf-*/*") if p.suffix != ".seal"]

@@ -1,0 +1,312 @@
+# SPDX-License-Identifier: MIT
+"""Whatever happens to a shadow or its directory: the program runs as it would
+have, on a good shadow, on a copy of its own, or as it was - and says which."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from image_kit import (UNIT, Checks, coverage_of, environment, generate_program, is_shadow,
+                       preloaded, read_smaps, run_command, shadow_root, shadows, waiting)
+
+MEBIBYTES = 8
+
+
+class Subject:
+    """A program, and the two ways to start it with its image on."""
+
+    def __init__(self, scratch: Path, name: str, flags: list[str], launcher: bool) -> None:
+        self.program = generate_program(scratch, name, MEBIBYTES, flags)
+        self.name = name
+        self.launcher = launcher
+        self.expected = self.plain()
+
+    def plain(self) -> bytes:
+        return subprocess.run([self.program], stdin=subprocess.DEVNULL, check=True,
+                              capture_output=True).stdout
+
+    def command(self) -> list[str]:
+        return [*(run_command() if self.launcher else []), str(self.program)]
+
+    def environment(self, root: Path) -> dict[str, str]:
+        more = {"BIGLEAF_VERBOSE": "1"}
+        return environment(root, **more) if self.launcher else preloaded(root, **more)
+
+    def run(self, root: Path) -> tuple[bytes, str]:
+        done = subprocess.run(self.command(), env=self.environment(root), check=False,
+                              stdin=subprocess.DEVNULL, capture_output=True)
+        return done.stdout if done.returncode == 0 else b"status", done.stderr.decode()
+
+    def check(self, checks: Checks, root: Path, what: str, says: str = "") -> None:
+        output, said = self.run(root)
+        good = output == self.expected and says in said
+        checks.expect(good, f"{self.name}: {what}" + (f" ({says})" if says else "") +
+                      ("" if good else f": {output!r} {said!r}"))
+
+    def is_huge(self, root: Path) -> bool:
+        with waiting(self.command(), self.environment(root)) as process:
+            return coverage_of(process.pid).share == 1.0
+
+
+@contextlib.contextmanager
+def writable(path: Path) -> Iterator[None]:
+    path.chmod(0o600)
+    yield
+    path.chmod(0o400)
+
+
+def truncate(path: Path) -> None:
+    with writable(path):
+        os.truncate(path, path.stat().st_size // 2)
+
+
+def spoil(path: Path) -> None:
+    """Every unit gets bytes that crash."""
+    size = path.stat().st_size
+    with writable(path), path.open("r+b") as file:
+        for at in range(UNIT // 2, size, UNIT // 64):
+            file.seek(at)
+            file.write(b"\xcc" * min(4096, size - at))
+
+
+def spoil_and_hide(path: Path) -> None:
+    before = path.stat()
+    spoil(path)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def replace(path: Path) -> None:
+    before = path.stat()
+    other = path.with_name("other")
+    other.write_bytes(b"\xcc" * before.st_size)
+    other.chmod(0o400)
+    os.utime(other, ns=(before.st_atime_ns, before.st_mtime_ns))
+    other.rename(path)
+
+
+def link_elsewhere(path: Path) -> None:
+    kept = path.with_name("kept")
+    path.rename(kept)
+    path.symlink_to(kept)
+
+
+def link_twice(path: Path) -> None:
+    os.link(path, path.with_name("second"))
+
+
+def open_to_all(path: Path) -> None:
+    path.chmod(0o666)
+
+
+def give_away(path: Path) -> None:
+    os.chown(path, 65534, 65534)
+
+
+def spoil_seal(path: Path) -> None:
+    seal = path.with_name(path.name + ".seal")
+    data = bytearray(seal.read_bytes())
+    data[-20] ^= 1
+    with writable(seal):
+        seal.write_bytes(data)
+
+
+DAMAGES: list[Callable[[Path], None]] = [
+    truncate, spoil, spoil_and_hide, replace, link_elsewhere, link_twice, open_to_all,
+    spoil_seal, lambda path: path.with_name(path.name + ".seal").unlink(),
+]
+
+
+def damages(checks: Checks, subject: Subject) -> None:
+    for damage in DAMAGES + ([give_away] if os.geteuid() == 0 else []):
+        with shadow_root() as root:
+            subject.check(checks, root, "shadow made")
+            found = shadows(root)
+            checks.expect(len(found) == 1, f"{subject.name}: one shadow")
+            if not found:
+                return
+            damage(found[0])
+            subject.check(checks, root, f"after {damage.__name__.strip('<>')}", "text shadow")
+            subject.check(checks, root, "and once more", "text shadow")
+
+
+def directories(checks: Checks, subject: Subject) -> None:
+    mine = f"bigleaf-{os.geteuid()}"
+    fallback = "left where it is" if "static" in subject.name else "text anonymous"
+    with shadow_root() as root:
+        (root / mine).mkdir(mode=0o777)
+        (root / mine).chmod(0o777)
+        subject.check(checks, root, "directory open to others", fallback)
+        checks.expect(not shadows(root), f"{subject.name}: nothing was put there")
+    with shadow_root() as root:
+        (root / "other").mkdir(mode=0o700)
+        (root / mine).symlink_to(root / "other")
+        subject.check(checks, root, "directory is a link", fallback)
+    with shadow_root() as root:
+        (root / mine).write_text("")
+        subject.check(checks, root, "directory is a file", fallback)
+    if os.geteuid() == 0:
+        with shadow_root() as root:
+            (root / mine).mkdir(mode=0o700)
+            os.chown(root / mine, 65534, 65534)
+            subject.check(checks, root, "directory of another user", fallback)
+            checks.expect(not shadows(root), f"{subject.name}: nothing was put there")
+    subject.check(checks, Path("/nowhere"), "no such place", fallback)
+    with tempfile.TemporaryDirectory() as disk:
+        subject.check(checks, Path(disk), "not on tmpfs", fallback)
+
+
+@contextlib.contextmanager
+def mounted(options: str) -> Iterator[Path | None]:
+    path = Path(tempfile.mkdtemp(prefix="bigleaf-mount-"))
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", path],
+                          capture_output=True, check=False)
+    try:
+        yield path if done.returncode == 0 else None
+    finally:
+        if done.returncode == 0:
+            subprocess.run(["umount", path], check=True)
+        path.rmdir()
+
+
+def mounts(checks: Checks, subject: Subject) -> None:
+    fallback = "left where it is" if "static" in subject.name else "text anonymous"
+    for options, what in (("size=2m", "full tmpfs"), ("size=10m", "nearly full tmpfs"),
+                          ("size=64m,noexec", "noexec tmpfs"), ("size=64m,ro", "read-only tmpfs")):
+        with mounted(options) as root:
+            if root:
+                subject.check(checks, root, what, fallback)
+                checks.expect(not shadows(root), f"{subject.name}: {what}: nothing is left there")
+
+
+def upgrades(checks: Checks, scratch: Path, flags: list[str], launcher: bool) -> None:
+    """The new program gets its own text, the running one keeps its."""
+    old = Subject(scratch, "program-a", flags, launcher)
+    new = Subject(scratch, "program-b", flags, launcher)
+    with shadow_root() as root:
+        old.check(checks, root, "before the upgrade")
+        with waiting(old.command(), old.environment(root)) as process:
+            shutil.copy(new.program, scratch / "copy")
+            (scratch / "copy").rename(old.program)
+            output, _ = old.run(root)
+            checks.expect(output == new.expected, "upgraded by rename: the new output")
+            process.stdin.close()
+            checks.expect(process.stdout.read() == old.expected,
+                          "upgraded by rename: the old process ends as it would")
+        third = Subject(scratch, "program-c", flags, launcher)
+        data = third.program.read_bytes()
+        before = old.program.stat()
+        with old.program.open("r+b") as file:
+            file.write(data)
+            file.truncate()
+        os.utime(old.program, ns=(before.st_atime_ns, before.st_mtime_ns))
+        output, _ = old.run(root)
+        checks.expect(output == third.expected,
+                      "overwritten in place, size and mtime kept: the new output")
+    for subject in (old, new, third):
+        subject.program.unlink()
+
+
+def crowd(checks: Checks, subject: Subject) -> None:
+    with shadow_root() as root:
+        env = subject.environment(root)
+        crowd_of = [subprocess.Popen(subject.command(), env=env, stdin=subprocess.DEVNULL,
+                                     stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+                    for _ in range(50)]
+        outputs = [p.communicate()[0] for p in crowd_of]
+        checks.expect(all(o == subject.expected for o in outputs),
+                      f"{subject.name}: 50 at once, all outputs right")
+        checks.expect(len(shadows(root)) == 1, f"{subject.name}: 50 at once, one shadow")
+        checks.expect(subject.is_huge(root), f"{subject.name}: huge afterwards")
+
+
+def kills(checks: Checks, subject: Subject, seed: int) -> None:
+    """kill -9 somewhere in start-up, again and again, into one directory."""
+    chance = random.Random(seed)
+    with shadow_root() as root:
+        for _ in range(40):
+            for path in shadows(root):
+                path.with_name(path.name + ".seal").unlink(missing_ok=True)
+            process = subprocess.Popen(subject.command(), env=subject.environment(root),
+                                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                       stderr=subprocess.DEVNULL, start_new_session=True)
+            time.sleep(chance.uniform(0, 0.03))
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        subject.check(checks, root, "after 40 kills", "text shadow")
+        left = [p.name for p in root.glob("bigleaf-*/*")]
+        checks.expect(len(left) == 2, f"{subject.name}: a shadow, its seal, nothing else: {left}")
+
+
+def limits(checks: Checks, subject: Subject) -> None:
+    def run_limited(what: str, prepare: Callable[[], None]) -> None:
+        with shadow_root() as root:
+            done = subprocess.run(subject.command(), env=subject.environment(root),
+                                  stdin=subprocess.DEVNULL, capture_output=True, check=False,
+                                  preexec_fn=prepare)
+            plain = subprocess.run([subject.program], stdin=subprocess.DEVNULL,
+                                   capture_output=True, check=False, preexec_fn=prepare)
+            checks.expect((done.stdout, done.returncode) == (plain.stdout, plain.returncode),
+                          f"{subject.name}: {what}: as without ({done.returncode})")
+
+    def set_limit(kind: int, value: int) -> Callable[[], None]:
+        return lambda: resource.setrlimit(kind, (value, value))
+
+    run_limited("address space of 64 MiB", set_limit(resource.RLIMIT_AS, 64 << 20))
+    run_limited("files of at most 1 MiB", set_limit(resource.RLIMIT_FSIZE, 1 << 20))
+    run_limited("8 open files", set_limit(resource.RLIMIT_NOFILE, 8))
+
+
+def raised_privileges(checks: Checks, scratch: Path) -> None:
+    if os.geteuid() != 0:
+        return
+    scratch.chmod(0o755)
+    program = generate_program(scratch, "raised", MEBIBYTES, ["-no-pie"])
+    os.chown(program, 65534, 65534)
+    program.chmod(0o4755)
+    with shadow_root() as root:
+        for command, env in (([*run_command(), str(program)], environment(root)),
+                             ([str(program)], preloaded(root))):
+            with waiting(command, env) as process:
+                mapped = [m.path for m in read_smaps(process.pid)]
+                status = Path(f"/proc/{process.pid}/status").read_text()
+                checks.expect(not any(is_shadow(p) for p in mapped) and not shadows(root),
+                              "set-user-ID program: left alone")
+                checks.expect("\t65534\t" in status.split("Uid:")[1].splitlines()[0],
+                              "set-user-ID program: has its privileges")
+
+
+def main() -> None:
+    checks = Checks()
+    with tempfile.TemporaryDirectory() as directory:
+        scratch = Path(directory)
+        subjects = [Subject(scratch, "fixed, preloaded", ["-no-pie"], False),
+                    Subject(scratch, "pie, run", ["-pie", "-fPIE"], True),
+                    Subject(scratch, "static-pie, run", ["-static-pie", "-fPIE"], True)]
+        for subject in subjects[:2]:
+            damages(checks, subject)
+        for subject in subjects:
+            directories(checks, subject)
+            mounts(checks, subject)
+            limits(checks, subject)
+        for index, subject in enumerate(subjects[:2]):
+            crowd(checks, subject)
+            kills(checks, subject, index)
+        upgrades(checks, scratch, ["-no-pie"], False)
+        upgrades(checks, scratch, ["-pie", "-fPIE"], True)
+        raised_privileges(checks, scratch)
+    checks.finish()
+
+
+if __name__ == "__main__":
+    main()
