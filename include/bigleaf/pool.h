@@ -19,6 +19,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 struct bl_pool;
 
@@ -63,6 +64,7 @@ void bl_pool_read_stats(const struct bl_pool *pool, struct bl_pool_stats *out);
 // and not in its blocks. No other thread may be using the pool or a block.
 void bl_pool_delete(struct bl_pool *pool);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -10,6 +10,7 @@
 #include "heap/internal.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define ABI BL_EXPORT __attribute__((nothrow))
@@ -94,6 +95,25 @@ ABI struct mallinfo2 mallinfo2(void) {
     struct mallinfo2 info;
     bl_heap_info(&info);
     return info;
+}
+
+// The caller's stream, so the caller's stdio.
+ABI int malloc_info(int options, FILE *stream) {
+    if (options != 0)
+        return EINVAL;
+    struct mallinfo2 info;
+    bl_heap_info(&info);
+    char buffer[512];
+    struct bl_text t;
+    bl_text_init(&t, buffer, sizeof buffer);
+    bl_text_str(&t, "<malloc version=\"1\">\n<system type=\"current\" size=\"");
+    bl_text_u64(&t, info.arena);
+    bl_text_str(&t, "\"/>\n<total type=\"rest\" count=\"");
+    bl_text_u64(&t, info.ordblks);
+    bl_text_str(&t, "\" size=\"");
+    bl_text_u64(&t, info.fordblks);
+    bl_text_str(&t, "\"/>\n</malloc>\n");
+    return fputs(buffer, stream) < 0 ? -1 : 0;
 }
 
 static int clamp_int(size_t x) { return x > INT32_MAX ? INT32_MAX : (int)x; }

@@ -118,35 +118,92 @@ int bl_back_units(void *at, size_t units) {
     return 0;
 }
 
+void bl_hugify(void *unit) {
+    if (bl_policy.backing == BL_BACKING_BASE)
+        return;
+    count_refusal(&bl_stats.advice_refused,
+                  bl_os.advise_huge(unit, BL_HUGE_SIZE));
+    count_refusal(&bl_stats.collapse_refused,
+                  bl_os.collapse(unit, BL_HUGE_SIZE));
+}
+
 void bl_unback(void *at, size_t bytes) {
     bl_os.unmap(at, bytes);
     mark_hugetlb(at, (bytes + BL_HUGE_SIZE - 1) >> BL_HUGE_SHIFT, false);
 }
 
-// Stretches may be of both kinds, and of several mappings; an older kernel
-// moves one mapping at a time.
-int bl_move_units(void *from, size_t units, void *to) {
-    const size_t bytes = units << BL_HUGE_SHIFT;
-    int result = bl_os.move(from, bytes, to);
-    if (result < 0 && units > 1) {
-        const size_t half = units / 2;
-        const size_t first = half << BL_HUGE_SHIFT;
-        result = bl_move_units(from, half, to);
-        if (result < 0)
-            return result;
-        result = bl_move_units((char *)from + first, units - half,
-                               (char *)to + first);
-        if (result < 0)
-            bl_move_units(to, half, from);
-        return result;
+void bl_count_units(size_t before, size_t after) {
+    BL_COUNT_BY(units_now, after - before);
+    const uint64_t now = bl_load_relaxed(&bl_stats.units_now);
+    if (now > bl_load_relaxed(&bl_stats.units_max))
+        bl_store_relaxed(&bl_stats.units_max, now);
+}
+
+int bl_fill_units(void *at, size_t units, size_t *warm) {
+    char *to = at;
+    size_t moved = 0;
+    while (moved < units) {
+        const struct bl_warm w = bl_warm_take(units - moved);
+        if (w.units == 0 || !bl_warm_move(&w, to + (moved << BL_HUGE_SHIFT)))
+            break;
+        moved += w.units;
     }
-    if (result < 0)
-        return result;
+    *warm = moved;
+    const size_t fresh = units - moved;
+    if (fresh > 0) {
+        const int result = bl_back_units(to + (moved << BL_HUGE_SHIFT), fresh);
+        if (result < 0) {
+            if (moved > 0)
+                bl_unback(at, moved << BL_HUGE_SHIFT);
+            bl_count_units(moved, 0);
+            return result;
+        }
+    }
+    bl_count_units(moved, units);
+    return 0;
+}
+
+static void move_marks(char *from, size_t units, char *to) {
     for (size_t i = 0; i < units; i++) {
         const size_t offset = i << BL_HUGE_SHIFT;
-        const bool pool = is_hugetlb((char *)from + offset);
-        mark_hugetlb((char *)to + offset, 1, pool);
-        mark_hugetlb((char *)from + offset, 1, false);
+        mark_hugetlb(to + offset, 1, is_hugetlb(from + offset));
+        mark_hugetlb(from + offset, 1, false);
     }
-    return 0;
+}
+
+// Half of a stretch that cannot follow its other half. The place it came from
+// is free, so only a kernel without memory for a mapping refuses; then copy.
+static void put_back(char *from, size_t units, char *to) {
+    const size_t bytes = units << BL_HUGE_SHIFT;
+    if (bl_os.move(from, bytes, to) == 0)
+        return;
+    if (bl_os.map(to, bytes, BL_OS_BASE_PAGES) < 0)
+        bl_fatal("the kernel refuses to undo a move of memory");
+    __builtin_memcpy(to, from, bytes);
+    bl_os.unmap(from, bytes);
+    mark_hugetlb(to, units, false);
+}
+
+// A stretch may be of several mappings, and Linux before 6.17 moves one at a
+// time: then half by half.
+static int move_stretch(char *from, size_t units, char *to) {
+    const int result = bl_os.move(from, units << BL_HUGE_SHIFT, to);
+    if (result == 0 || result == -EEXIST || units == 1)
+        return result;
+    const size_t half = units / 2;
+    const size_t first = half << BL_HUGE_SHIFT;
+    const int one = move_stretch(from, half, to);
+    if (one < 0)
+        return one;
+    const int two = move_stretch(from + first, units - half, to + first);
+    if (two < 0)
+        put_back(to, half, from);
+    return two;
+}
+
+int bl_move_units(void *from, size_t units, void *to) {
+    const int result = move_stretch(from, units, to);
+    if (result == 0)
+        move_marks(from, units, to);
+    return result;
 }

@@ -40,6 +40,14 @@ int bl_back_units(void *at, size_t units);
 // Base pages now and later.
 int bl_back_base(void *at, size_t bytes);
 void bl_unback(void *at, size_t bytes);
+// Makes a huge page of a unit that has base pages.
+void bl_hugify(void *unit);
+// Fills `units` units at `at`: warm ones first (*warm of them), then fresh.
+// 0, or -errno and nothing mapped. Counts them.
+int bl_fill_units(void *at, size_t units, size_t *warm);
+// Counts units that came or went, and keeps the maximum.
+void bl_count_units(size_t before, size_t after);
+// All or none; 0 or -errno.
 int bl_move_units(void *from, size_t units, void *to);
 bool bl_thrifty(void); // address space is limited: map no more than asked for
 
@@ -81,8 +89,6 @@ void bl_run_address_free(uint32_t run, size_t units);
 
 // One free address of the small part, or NULL.
 void *bl_unit_address_take(void);
-// Counts units that came or went, and keeps the maximum.
-void bl_count_units(size_t before, size_t after);
 
 static inline char *bl_large_at(size_t index) {
     return (char *)bl_territory.large + (index << BL_HUGE_SHIFT);

@@ -69,8 +69,7 @@ struct bl_run {
     uint32_t warm_units; // of a warm run: units that still lie here
     uint8_t order;       // addresses taken: 2^order units
     uint8_t state;       // enum in runs.c
-    uint8_t grown;       // realloc has grown it before: likely to grow again
-    uint8_t spare[21];
+    uint8_t spare[26];
 };
 
 // Chooses backing and purge delay; may be called again at any time.

@@ -14,7 +14,10 @@
 //
 #include "reservoir/internal.h"
 
+#include <errno.h>
+
 #define SLACK_SHIFT 3 // slack up to 1/8 of the object
+#define GROWER_WHOLE_FROM (2 * BL_HUGE_SIZE)
 
 static struct bl_run *run_at_index(size_t index) {
     return &bl_run_records()[index];
@@ -41,7 +44,8 @@ static void set_bytes(struct bl_run *run, size_t bytes) {
 
 static size_t mapped_for(size_t bytes, bool grown) {
     const size_t whole = bl_align_up(bytes, BL_HUGE_SIZE);
-    if (whole - bytes <= bytes >> SLACK_SHIFT || (grown && bytes >= 2 * BL_HUGE_SIZE))
+    if (whole - bytes <= bytes >> SLACK_SHIFT ||
+        (grown && bytes >= GROWER_WHOLE_FROM))
         return whole;
     return bl_align_up(bytes, BL_BASE_SIZE);
 }
@@ -50,35 +54,32 @@ static size_t units_of(size_t bytes) {
     return (bytes + BL_HUGE_SIZE - 1) >> BL_HUGE_SHIFT;
 }
 
-// Fills [at, at + bytes) with memory: warm units first, then fresh ones, then
-// a tail of base pages. `warm`: out, bytes that came from warm units. On
-// failure what was mapped is unmapped.
-static bool fill(char *at, size_t bytes, size_t *warm) {
-    const size_t full = bytes >> BL_HUGE_SHIFT;
-    size_t done = 0;
-    while (done < full) {
-        const struct bl_warm w = bl_warm_take(full - done);
-        if (w.units == 0 || !bl_warm_move(&w, at + (done << BL_HUGE_SHIFT)))
-            break;
-        BL_DISCOUNT_BY(units_now, w.units); // counted again by the caller
-        done += w.units;
-    }
-    *warm = done << BL_HUGE_SHIFT;
-    char *fresh = at + *warm;
+// Memory for [at, at + bytes), `at` on a unit's boundary: units, then perhaps
+// a tail. 0 or -errno, and then nothing is mapped.
+static int fill(char *at, size_t bytes, size_t *warm) {
+    const size_t units = bytes >> BL_HUGE_SHIFT;
     const size_t tail = bytes & (BL_HUGE_SIZE - 1);
-    if (done < full && bl_back_units(fresh, full - done) < 0) {
-        if (done > 0) {
-            bl_unback(at, *warm);
-            BL_COUNT_BY(units_purged, done);
-        }
-        return false;
+    size_t warm_units = 0;
+    int result = bl_fill_units(at, units, &warm_units);
+    *warm = warm_units << BL_HUGE_SHIFT;
+    if (result < 0 || tail == 0)
+        return result;
+    result = bl_back_base(at + bytes - tail, tail);
+    if (result == 0)
+        bl_count_units(0, 1);
+    else if (units > 0) {
+        bl_unback(at, units << BL_HUGE_SHIFT);
+        bl_count_units(units, 0);
     }
-    if (tail > 0 && bl_back_base(at + bytes - tail, tail) < 0) {
-        if (full > 0)
-            bl_unback(at, full << BL_HUGE_SHIFT);
-        return false;
-    }
-    return true;
+    return result;
+}
+
+// Takes away what fill() gave.
+static void drain(char *at, size_t bytes) {
+    if (bytes == 0)
+        return;
+    bl_unback(at, bytes);
+    bl_count_units(units_of(bytes), 0);
 }
 
 static struct bl_run *take_block(unsigned order) {
@@ -94,6 +95,27 @@ static void give_block(struct bl_run *run) {
     const unsigned order = run->order;
     run->state = BL_RUN_NOWHERE;
     bl_addresses_give((uint32_t)index_of(run), order);
+}
+
+// Somebody else's mapping lies in the block: its addresses are lost to us.
+static void lose_block(struct bl_run *run) { run->state = BL_RUN_NOWHERE; }
+
+// A block of 2^order units whose memory from `offset` on is filled.
+static struct bl_run *take_filled(unsigned order, size_t offset, size_t bytes) {
+    for (int tries = 0; tries < 8; tries++) {
+        struct bl_run *run = take_block(order);
+        if (run == NULL)
+            return NULL;
+        const int result = fill(start_of(run) + offset, bytes, &run->dirty);
+        if (result == 0)
+            return run;
+        if (result != -EEXIST) {
+            give_block(run);
+            return NULL;
+        }
+        lose_block(run);
+    }
+    return NULL;
 }
 
 // Room for twice the size, and for the alignment; false: no such addresses.
@@ -114,9 +136,8 @@ static struct bl_run *reuse_whole(size_t mapped, size_t align) {
     const struct bl_warm w = bl_warm_take_run(units, units + units / 8);
     if (w.units == 0)
         return NULL;
-    const size_t index = ((uintptr_t)w.at - bl_territory.large) >> BL_HUGE_SHIFT;
-    struct bl_run *run = run_at_index(index);
-    if (run->state != BL_RUN_WARM || run->warm_units != w.units ||
+    struct bl_run *run = run_at_index(w.run - 1);
+    if (run->warm_units != w.units || start_of(run) != w.at ||
         ((uintptr_t)w.at & (align - 1)) != 0) {
         bl_warm_put_back(&w);
         return NULL;
@@ -136,15 +157,9 @@ static struct bl_run *acquire_locked(size_t bytes, size_t align) {
     unsigned order = 0;
     if (!order_for(mapped, align, &order))
         return NULL;
-    run = take_block(order);
-    if (run == NULL)
-        return NULL;
-    if (!fill(start_of(run), mapped, &run->dirty)) {
-        give_block(run);
-        return NULL;
-    }
-    run->mapped = mapped;
-    bl_count_units(0, units_of(mapped));
+    run = take_filled(order, 0, mapped);
+    if (run != NULL)
+        run->mapped = mapped;
     return run;
 }
 
@@ -165,10 +180,7 @@ static void let_go(struct bl_run *run) {
     char *start = start_of(run);
     const size_t units = run->mapped >> BL_HUGE_SHIFT;
     const size_t whole = units << BL_HUGE_SHIFT;
-    if (run->mapped > whole) {
-        bl_unback(start + whole, run->mapped - whole);
-        bl_count_units(1, 0);
-    }
+    drain(start + whole, run->mapped - whole);
     run->state = BL_RUN_WARM;
     run->warm_units = (uint32_t)units;
     if (units > 0)
@@ -194,40 +206,27 @@ void bl_run_release(struct bl_run *run) {
     bl_reservoir_purge(false);
 }
 
-// Base pages of a former tail become part of a huge page.
-static void hugify_former_tail(char *unit) {
-    if (bl_policy.backing == BL_BACKING_BASE)
-        return;
-    if (bl_os.advise_huge(unit, BL_HUGE_SIZE) < 0)
-        BL_COUNT(advice_refused);
-    if (bl_os.collapse(unit, BL_HUGE_SIZE) < 0)
-        BL_COUNT(collapse_refused);
-}
-
+// First the rest of a tail unit, by base pages like the tail itself, then
+// units; a tail that fills its unit becomes huge.
 static bool grow_locked(struct bl_run *run, size_t bytes) {
-    size_t mapped = mapped_for(bytes, true);
+    const size_t mapped = mapped_for(bytes, true);
     if (mapped > block_bytes(run))
         return false;
     char *start = start_of(run);
     const size_t old = run->mapped;
-    const size_t old_whole = bl_align_down(old, BL_HUGE_SIZE);
     const size_t next = bl_align_up(old, BL_HUGE_SIZE);
-    // First the rest of a tail unit, by base pages like the tail itself.
     const size_t first = mapped < next ? mapped : next;
     if (first > old && bl_back_base(start + old, first - old) < 0)
         return false;
     size_t warm = 0;
-    if (mapped > next && !fill(start + next, mapped - next, &warm)) {
+    if (mapped > next && fill(start + next, mapped - next, &warm) < 0) {
         if (first > old)
             bl_unback(start + old, first - old);
         return false;
     }
     if (first > old && first == next)
-        hugify_former_tail(start + old_whole);
-    if (warm > 0)
-        run->dirty = next + warm;
+        bl_hugify(start + next - BL_HUGE_SIZE);
     run->mapped = mapped;
-    bl_count_units(units_of(old), units_of(mapped));
     BL_COUNT(runs_grown);
     return true;
 }
@@ -241,9 +240,8 @@ static void keep_warm_elsewhere(char *unit) {
     }
     if (shelter != NULL)
         bl_unit_address_free(shelter, 1);
-    bl_unback(unit, BL_HUGE_SIZE);
+    drain(unit, BL_HUGE_SIZE);
     BL_COUNT(units_purged);
-    bl_count_units(1, 0);
 }
 
 static void shrink_locked(struct bl_run *run, size_t bytes) {
@@ -252,15 +250,10 @@ static void shrink_locked(struct bl_run *run, size_t bytes) {
     char *start = start_of(run);
     if (keep >= run->mapped)
         return;
-    if (run->mapped > whole) {
-        bl_unback(start + whole, run->mapped - whole);
-        bl_count_units(1, 0);
-    }
+    drain(start + whole, run->mapped - whole);
     for (size_t at = keep; at < whole; at += BL_HUGE_SIZE)
         keep_warm_elsewhere(start + at);
     run->mapped = keep;
-    if (run->dirty > keep)
-        run->dirty = keep;
 }
 
 bool bl_run_resize(struct bl_run *run, size_t bytes) {
@@ -271,58 +264,44 @@ bool bl_run_resize(struct bl_run *run, size_t bytes) {
         ok = grow_locked(run, bytes);
     else if (bytes < run->mapped)
         shrink_locked(run, bytes);
-    if (ok) {
-        run->grown |= bytes > run->bytes;
+    if (ok)
         set_bytes(run, bytes);
-    }
     bl_lock_release(&bl_lock_reservoir);
     return ok;
 }
 
-// Moves everything mapped, tail and all; the tail as one piece of base pages.
-static bool move_memory(struct bl_run *from, struct bl_run *to) {
-    const size_t units = from->mapped >> BL_HUGE_SHIFT;
-    const size_t whole = units << BL_HUGE_SHIFT;
-    const size_t tail = from->mapped - whole;
-    char *source = start_of(from);
-    char *target = start_of(to);
-    if (units > 0 && bl_move_units(source, units, target) < 0)
-        return false;
-    if (tail > 0 && bl_os.move(source + whole, tail, target + whole) < 0) {
-        if (units > 0)
-            bl_move_units(target, units, source);
-        return false;
-    }
-    to->mapped = from->mapped;
-    to->dirty = from->dirty;
-    to->bytes = from->bytes;
-    to->grown = true;
-    return true;
-}
-
+// What is new at the new place is made first, since that can be undone; then
+// the units move, all or none; the tail, less than a unit, is copied, and lies
+// on a huge page from then on.
 static struct bl_run *move_locked(struct bl_run *run, size_t bytes) {
+    const size_t mapped = mapped_for(bytes, true);
+    const size_t units = run->mapped >> BL_HUGE_SHIFT;
+    const size_t whole = units << BL_HUGE_SHIFT;
     unsigned order = 0;
-    if (!order_for(mapped_for(bytes, true), 1, &order))
+    if (!order_for(mapped, 1, &order))
         return NULL;
-    struct bl_run *to = take_block(order);
+    struct bl_run *to = take_filled(order, whole, mapped - whole);
     if (to == NULL)
         return NULL;
-    if (!move_memory(run, to)) {
+    char *source = start_of(run);
+    char *target = start_of(to);
+    if (units > 0 && bl_move_units(source, units, target) < 0) {
+        drain(target + whole, mapped - whole);
         give_block(to);
         return NULL;
     }
-    if (grow_locked(to, bytes)) {
-        set_bytes(to, bytes);
-        give_block(run);
-        return to;
-    }
-    // Back to where it was; the kernel has just made that place free.
-    BL_CHECK(move_memory(to, run));
-    give_block(to);
-    return NULL;
+    __builtin_memcpy(target + whole, source + whole, run->mapped - whole);
+    drain(source + whole, run->mapped - whole);
+    to->mapped = mapped;
+    to->dirty = mapped;
+    set_bytes(to, bytes);
+    set_bytes(run, 0);
+    give_block(run);
+    return to;
 }
 
 struct bl_run *bl_run_move(struct bl_run *run, size_t bytes) {
+    BL_REQUIRE(bytes > run->mapped);
     bl_lock_acquire(&bl_lock_reservoir);
     struct bl_run *to = move_locked(run, bytes);
     if (to != NULL)

@@ -126,23 +126,15 @@ static char *take_warm(void) {
     return NULL;
 }
 
-void bl_count_units(size_t before, size_t after) {
-    BL_COUNT_BY(units_now, after - before);
-    if (units_now() > bl_load_relaxed(&bl_stats.units_max))
-        bl_store_relaxed(&bl_stats.units_max, units_now());
-}
-
 // A heap of this size is no small process any more.
 static void promote_seeds(void) {
     if (seeds_promoted || units_now() < BL_SEED_PROMOTE_AT ||
         bl_policy.backing == BL_BACKING_BASE)
         return;
     seeds_promoted = true;
-    const size_t bytes = BL_SEED_UNITS << BL_HUGE_SHIFT;
-    if (bl_os.advise_huge(small_at(0), bytes) < 0)
-        BL_COUNT(advice_refused);
-    if (bl_os.collapse(small_at(0), bytes) < 0)
-        BL_COUNT(collapse_refused);
+    for (size_t i = 0; i < BL_SEED_UNITS; i++)
+        if (!bl_unit_is_free(i))
+            bl_hugify(small_at(i));
 }
 
 static bool bit_is_set(size_t unit) {
@@ -187,34 +179,15 @@ static bool claim(size_t first, size_t count) {
     return true;
 }
 
-// Warm units first, then fresh ones.
-static bool fill_at(char *at, size_t units, bool *dirty) {
-    size_t warm = 0;
-    while (warm < units) {
-        const struct bl_warm w = bl_warm_take(units - warm);
-        if (w.units == 0 || !bl_warm_move(&w, at + (warm << BL_HUGE_SHIFT)))
-            break;
-        warm += w.units;
-    }
-    *dirty = warm > 0;
-    if (warm < units &&
-        bl_back_units(at + (warm << BL_HUGE_SHIFT), units - warm) < 0) {
-        if (warm > 0)
-            bl_unback(at, warm << BL_HUGE_SHIFT);
-        bl_count_units(warm, 0);
-        return false;
-    }
-    bl_count_units(warm, units);
-    return true;
-}
-
 static bool acquire_at(size_t first, size_t count, bool *dirty) {
     if (!claim(first, count))
         return false;
-    if (fill_at(small_at(first), count, dirty))
-        return true;
-    bl_unit_address_free(small_at(first), count);
-    return false;
+    size_t warm = 0;
+    const int result = bl_fill_units(small_at(first), count, &warm);
+    *dirty = warm > 0;
+    if (result < 0 && result != -EEXIST) // else: taken by somebody else
+        bl_unit_address_free(small_at(first), count);
+    return result == 0;
 }
 
 bool bl_units_acquire_at(size_t first, size_t count, bool *dirty) {
