@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // The two hash tables behind `atom.h`. Open addressing over indices; entries
-// in chunks of 4096 that never move, so that readers need no lock.
+// in chunks of 4096 that never move. Looking up what is there takes no lock: a
+// slot is filled after its entry, and a table that was outgrown stays readable
+// (all of them together are as large again as the one in use).
 //
 #include "logic/atom.h"
 
@@ -27,16 +29,17 @@ struct functor_entry {
 };
 
 struct index_table {
-    uint32_t *slot; // index + 1; 0 is free
-    uint32_t mask;
-    uint32_t used;
+    uint32_t mask;            // const
+    _Atomic(uint32_t) slot[]; // index + 1; 0 is free
 };
 
 static pthread_mutex_t tables_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct atom_entry *atom_chunks[MAX_CHUNKS];
 static struct functor_entry *functor_chunks[MAX_CHUNKS];
-static struct index_table atoms;
-static struct index_table functors;
+static _Atomic(struct index_table *) atoms;
+static _Atomic(struct index_table *) functors;
+static uint32_t atoms_used;    // tables_lock
+static uint32_t functors_used; // tables_lock
 
 static void *allocate(size_t count, size_t size) {
     void *const p = calloc(count, size);
@@ -64,33 +67,47 @@ static uint32_t hash_functor(bl_word name, uint32_t arity) {
     return (uint32_t)(h >> 32);
 }
 
-static void table_init(struct index_table *t) {
-    t->mask = 8191;
-    t->slot = allocate(t->mask + 1, sizeof *t->slot);
-    t->used = 0;
+static struct index_table *new_table(uint32_t slots) {
+    struct index_table *const t =
+        allocate(1, sizeof *t + slots * sizeof t->slot[0]);
+    t->mask = slots - 1;
+    return t;
 }
 
 static void table_put(struct index_table *t, uint32_t hash, uint32_t index) {
     uint32_t i = hash & t->mask;
-    while (t->slot[i] != 0)
+    while (bl_load_relaxed(&t->slot[i]) != 0)
         i = (i + 1) & t->mask;
-    t->slot[i] = index + 1;
+    // pairs with the acquire of a lookup: the entry is complete
+    bl_store_release(&t->slot[i], index + 1);
 }
 
-// Doubles a table that is half full; `is_atoms` says whose hashes to read.
-static void table_grow(struct index_table *t, bool is_atoms) {
-    if (t->used * 2 <= t->mask)
-        return;
-    free(t->slot);
-    t->mask = t->mask * 2 + 1;
-    t->slot = allocate((size_t)t->mask + 1, sizeof *t->slot);
-    for (uint32_t i = 0; i < t->used; i++)
-        table_put(t, is_atoms ? atom_at(i)->hash : functor_at(i)->hash, i);
+static void add_atom_slot(uint32_t hash) {
+    struct index_table *t = bl_load_relaxed(&atoms);
+    if (atoms_used * 2 > t->mask) {
+        t = new_table((t->mask + 1) * 2);
+        for (uint32_t i = 0; i < atoms_used; i++)
+            table_put(t, atom_at(i)->hash, i);
+        bl_store_release(&atoms, t);
+    }
+    table_put(t, hash, atoms_used++);
+}
+
+static void add_functor_slot(uint32_t hash) {
+    struct index_table *t = bl_load_relaxed(&functors);
+    if (functors_used * 2 > t->mask) {
+        t = new_table((t->mask + 1) * 2);
+        for (uint32_t i = 0; i < functors_used; i++)
+            table_put(t, functor_at(i)->hash, i);
+        bl_store_release(&functors, t);
+    }
+    table_put(t, hash, functors_used++);
 }
 
 static uint32_t find_atom(const char *text, size_t bytes, uint32_t hash) {
-    for (uint32_t i = hash & atoms.mask;; i = (i + 1) & atoms.mask) {
-        const uint32_t s = atoms.slot[i];
+    const struct index_table *const t = bl_load_acquire(&atoms);
+    for (uint32_t i = hash & t->mask;; i = (i + 1) & t->mask) {
+        const uint32_t s = bl_load_acquire(&t->slot[i]);
         if (s == 0)
             return UINT32_MAX;
         const struct atom_entry *const a = atom_at(s - 1);
@@ -101,7 +118,7 @@ static uint32_t find_atom(const char *text, size_t bytes, uint32_t hash) {
 }
 
 static uint32_t add_atom(const char *text, size_t bytes, uint32_t hash) {
-    const uint32_t i = atoms.used;
+    const uint32_t i = atoms_used;
     BL_CHECK(i >> CHUNK_SHIFT < MAX_CHUNKS);
     if (atom_chunks[i >> CHUNK_SHIFT] == NULL)
         atom_chunks[i >> CHUNK_SHIFT] =
@@ -109,16 +126,17 @@ static uint32_t add_atom(const char *text, size_t bytes, uint32_t hash) {
     char *const copy = allocate(bytes + 1, 1);
     memcpy(copy, text, bytes);
     *atom_at(i) = (struct atom_entry){copy, (uint32_t)bytes, hash};
-    table_put(&atoms, hash, i);
-    atoms.used++;
-    table_grow(&atoms, true);
+    add_atom_slot(hash);
     return i;
 }
 
 bl_word bl_atom(const char *text, size_t bytes) {
     const uint32_t hash = hash_bytes(text, bytes);
-    pthread_mutex_lock(&tables_lock);
     uint32_t i = find_atom(text, bytes, hash);
+    if (i != UINT32_MAX)
+        return bl_atom_word(i);
+    pthread_mutex_lock(&tables_lock);
+    i = find_atom(text, bytes, hash);
     if (i == UINT32_MAX)
         i = add_atom(text, bytes, hash);
     pthread_mutex_unlock(&tables_lock);
@@ -139,14 +157,15 @@ size_t bl_atom_bytes(bl_word atom) {
 
 size_t bl_atom_count(void) {
     pthread_mutex_lock(&tables_lock);
-    const size_t n = atoms.used;
+    const size_t n = atoms_used;
     pthread_mutex_unlock(&tables_lock);
     return n;
 }
 
 static uint32_t find_functor(bl_word name, uint32_t arity, uint32_t hash) {
-    for (uint32_t i = hash & functors.mask;; i = (i + 1) & functors.mask) {
-        const uint32_t s = functors.slot[i];
+    const struct index_table *const t = bl_load_acquire(&functors);
+    for (uint32_t i = hash & t->mask;; i = (i + 1) & t->mask) {
+        const uint32_t s = bl_load_acquire(&t->slot[i]);
         if (s == 0)
             return UINT32_MAX;
         const struct functor_entry *const f = functor_at(s - 1);
@@ -156,7 +175,7 @@ static uint32_t find_functor(bl_word name, uint32_t arity, uint32_t hash) {
 }
 
 static uint32_t add_functor(bl_word name, uint32_t arity, uint32_t hash) {
-    const uint32_t i = functors.used;
+    const uint32_t i = functors_used;
     BL_CHECK(i >> CHUNK_SHIFT < MAX_CHUNKS);
     if (functor_chunks[i >> CHUNK_SHIFT] == NULL)
         functor_chunks[i >> CHUNK_SHIFT] =
@@ -165,17 +184,18 @@ static uint32_t add_functor(bl_word name, uint32_t arity, uint32_t hash) {
     f->name = name;
     f->arity = arity;
     f->hash = hash;
-    table_put(&functors, hash, i);
-    functors.used++;
-    table_grow(&functors, false);
+    add_functor_slot(hash);
     return i;
 }
 
 bl_word bl_functor(bl_word atom, uint32_t arity) {
     BL_ASSERT(bl_is_atom(atom));
     const uint32_t hash = hash_functor(atom, arity);
-    pthread_mutex_lock(&tables_lock);
     uint32_t i = find_functor(atom, arity, hash);
+    if (i != UINT32_MAX)
+        return bl_functor_word(i);
+    pthread_mutex_lock(&tables_lock);
+    i = find_functor(atom, arity, hash);
     if (i == UINT32_MAX)
         i = add_functor(atom, arity, hash);
     pthread_mutex_unlock(&tables_lock);
@@ -203,14 +223,14 @@ void bl_functor_set_pred(bl_word functor, struct bl_pred *pred) {
 
 uint32_t bl_functor_count(void) {
     pthread_mutex_lock(&tables_lock);
-    const uint32_t n = functors.used;
+    const uint32_t n = functors_used;
     pthread_mutex_unlock(&tables_lock);
     return n;
 }
 
 void bl_atoms_init(void) {
-    table_init(&atoms);
-    table_init(&functors);
+    bl_store_release(&atoms, new_table(8192));
+    bl_store_release(&functors, new_table(8192));
 #define X(name, text)                                                          \
     {                                                                          \
         const bl_word w = bl_atom_str(text);                                   \
@@ -218,5 +238,9 @@ void bl_atoms_init(void) {
     }
 #include "logic/atom.def"
 #undef X
-    BL_CHECK_EQ(bl_functor(bl_atom_str("$float"), 1), BL_FLOAT_HEADER);
+#define X(name, atom, arity)                                                   \
+    BL_CHECK_EQ(bl_functor(BL_ATOM(atom), arity), BL_FN(name));
+#include "logic/functor.def"
+#undef X
+    BL_CHECK_EQ(BL_FN(float_header), BL_FLOAT_HEADER);
 }

@@ -22,6 +22,16 @@ enum bl_known_atom {
 
 #define BL_ATOM(name) bl_atom_word(BL_ATOM_##name)
 
+#define X(name, atom, arity) BL_FUNCTOR_##name,
+enum bl_known_functor {
+#include "logic/functor.def"
+    BL_KNOWN_FUNCTORS
+};
+#undef X
+
+// The functor word of a known functor, without a look into the table.
+#define BL_FN(name) bl_functor_word(BL_FUNCTOR_##name)
+
 void bl_atoms_init(void);
 
 // The atom of these bytes (UTF-8; a NUL may be among them).

@@ -23,9 +23,9 @@ static int body_kind(struct bl_machine *m, bl_word *a) {
             kind = 8;
         const bl_word left = kind == 5 ? bl_deref(bl_ptr(t)[1]) : 0;
         if (left != 0 && bl_tag(left) == BL_STR) {
-            if (*bl_ptr(left) == bl_functor(BL_ATOM(arrow), 2))
+            if (*bl_ptr(left) == BL_FN(arrow_2))
                 kind = 3;
-            if (*bl_ptr(left) == bl_functor(BL_ATOM(softarrow), 2))
+            if (*bl_ptr(left) == BL_FN(softarrow_2))
                 kind = 4;
         }
     }

@@ -129,6 +129,8 @@ void bl_clause_add(struct bl_clause *c, bool at_end) {
     c->birth = bl_add_acq_rel(&bl_generation, 1) + 1;
     list_append(p, c, at_end);
     p->count++;
+    if (c->kind == BL_CLAUSE_CODE)
+        bl_add_relaxed(&p->rules, 1); // read by `join.c`, under acquire of the list
     if (!(p->flags & BL_PRED_DEFINED)) {
         p->flags |= BL_PRED_DEFINED;
         bl_pred_set_entry(p);
@@ -165,6 +167,7 @@ void bl_pred_wipe(struct bl_pred *p) {
     }
     p->count = 0;
     p->dead = 0;
+    bl_store_relaxed(&p->rules, 0);
     bl_store_release(&p->clauses, NULL);
     bl_index_drop(p);
     pthread_mutex_unlock(&p->lock);

@@ -87,6 +87,7 @@ struct bl_pred {
     _Atomic(struct bl_index *) pair;
     uint32_t dead;                       // lock: erased clauses in `clauses`
     uint32_t count;                      // lock: living clauses
+    _Atomic(uint32_t) rules;             // clauses with code, dead ones too
     pthread_mutex_t lock;
     struct bl_table *table;
     int table_design;                    // -1: the default one
@@ -130,7 +131,9 @@ struct bl_clause_run {
     struct bl_clause **at;
     struct bl_clause **end;
 };
-struct bl_clause_run bl_pred_match(struct bl_pred *p, const bl_word *args);
+// `key` has as many words as the predicate has arguments, at most
+// BL_INDEXED_ARGS of which are looked at.
+struct bl_clause_run bl_pred_match_keys(struct bl_pred *p, const bl_word *key);
 
 // The key of a dereferenced argument: itself, its functor, or 0 for a variable.
 BL_INLINE bl_word bl_key_of(bl_word w) {

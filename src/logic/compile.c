@@ -266,11 +266,11 @@ static void split(bl_word term, bl_word *head, bl_word *body) {
     *head = term;
     *body = BL_ATOM(true);
     if (bl_tag(term) == BL_STR &&
-        *bl_ptr(term) == bl_functor(BL_ATOM(neck), 2)) {
+        *bl_ptr(term) == BL_FN(neck_2)) {
         *head = bl_deref(bl_ptr(term)[1]);
         *body = bl_deref(bl_ptr(term)[2]);
     }
-    const bl_word colon = bl_functor(BL_ATOM(colon), 2);
+    const bl_word colon = BL_FN(colon_2);
     while (bl_tag(*head) == BL_STR && *bl_ptr(*head) == colon)
         *head = bl_deref(bl_ptr(*head)[2]);
 }

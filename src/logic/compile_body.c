@@ -520,7 +520,7 @@ static void plain_goal(struct bl_compiler *c, bl_word t, struct context x) {
 }
 
 static void goal(struct bl_compiler *c, bl_word t, struct context x) {
-    const bl_word colon = bl_functor(BL_ATOM(colon), 2);
+    const bl_word colon = BL_FN(colon_2);
     while (bl_tag(t) == BL_STR && *bl_ptr(t) == colon)
         t = bl_deref(bl_ptr(t)[2]);
     struct branches b;
@@ -528,7 +528,7 @@ static void goal(struct bl_compiler *c, bl_word t, struct context x) {
     if (bl_tag(t) == BL_LVL) {
         if (c->analysing && c->calls > 0)
             c->call_after = true;
-        call(c, bl_functor(BL_ATOM(call), 1), &t, x);
+        call(c, BL_FN(call_1), &t, x);
     } else if (!bl_is_callable(t)) {
         if (!c->failed)
             bl_throw_type(c->m, BL_ATOM_callable, t);

@@ -98,7 +98,7 @@ static bool initialization(struct loading *l, bl_word goal) {
 static bool directive(struct loading *l, bl_word goal, uint32_t line) {
     goal = bl_deref(goal);
     if (bl_tag(goal) == BL_STR &&
-        *bl_ptr(goal) == bl_functor(BL_ATOM(initialization), 1)) {
+        *bl_ptr(goal) == BL_FN(initialization_1)) {
         if (!initialization(l, bl_ptr(goal)[1]))
             clause_error(l, line);
         return true;
@@ -149,7 +149,7 @@ static bool may_define(struct loading *l, struct bl_pred *p, uint32_t line) {
 }
 
 static bl_word head_of(bl_word t) {
-    if (bl_tag(t) == BL_STR && *bl_ptr(t) == bl_functor(BL_ATOM(neck), 2))
+    if (bl_tag(t) == BL_STR && *bl_ptr(t) == BL_FN(neck_2))
         t = bl_deref(bl_ptr(t)[1]);
     return t;
 }
@@ -195,10 +195,10 @@ static bool handle(struct loading *l, bl_word t, uint32_t line) {
     t = bl_deref(t);
     if (bl_tag(t) == BL_STR) {
         const bl_word f = *bl_ptr(t);
-        if (f == bl_functor(BL_ATOM(neck), 1) ||
-            f == bl_functor(BL_ATOM(query), 1))
+        if (f == BL_FN(neck_1) ||
+            f == BL_FN(query_1))
             return directive(l, bl_ptr(t)[1], line);
-        if (f == bl_functor(BL_ATOM(dcg_arrow), 2) &&
+        if (f == BL_FN(dcg_arrow_2) &&
             !expand_grammar(l, &t, line))
             return true;
     }

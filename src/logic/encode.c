@@ -13,16 +13,6 @@
 
 #include <stdlib.h>
 
-static bl_word list_functor(void) {
-    static _Atomic(bl_word) known;
-    bl_word f = bl_load_relaxed(&known); // the same value from every thread
-    if (f == 0) {
-        f = bl_functor(BL_ATOM(dot), 2);
-        bl_store_relaxed(&known, f);
-    }
-    return f;
-}
-
 static bool grow(struct bl_machine *m, bl_word **list, size_t *capacity,
                  size_t need) {
     if (need <= *capacity)
@@ -80,7 +70,7 @@ static bool encode_term(struct bl_machine *m, bl_word t, size_t *n) {
             ok = put_float(m, n, t);
         } else if (bl_is_compound(t)) {
             const bl_word f =
-                bl_tag(t) == BL_LST ? list_functor() : *bl_ptr(t);
+                bl_tag(t) == BL_LST ? BL_FN(dot_2) : *bl_ptr(t);
             const uint32_t arity = bl_functor_arity(f);
             ok = put_token(m, n, f) && bl_scratch_ensure(m, depth + arity);
             for (uint32_t i = arity; ok && i-- > 0;)
@@ -150,8 +140,8 @@ static bool push_args(struct bl_machine *m, bl_word *args, uint32_t n,
 static bool decode_compound(struct bl_machine *m, bl_word f, bl_word *out,
                             size_t *depth) {
     const uint32_t n = bl_functor_arity(f);
-    bl_word *const args = f == list_functor() ? m->h : m->h + 1;
-    if (f == list_functor()) {
+    bl_word *const args = f == BL_FN(dot_2) ? m->h : m->h + 1;
+    if (f == BL_FN(dot_2)) {
         *out = bl_make(m->h, BL_LST);
     } else {
         *out = bl_make(m->h, BL_STR);

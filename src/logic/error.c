@@ -66,7 +66,7 @@ int bl_throw_permission(struct bl_machine *m, enum bl_known_atom action,
     const bl_word args[3] = {bl_atom_word(action), bl_atom_word(kind),
                              culprit};
     return throw_formal(
-        m, bl_struct(m, bl_functor(BL_ATOM(permission_error), 3), args));
+        m, bl_struct(m, BL_FN(permission_error_3), args));
 }
 
 int bl_throw_representation(struct bl_machine *m, const char *what) {
@@ -106,10 +106,10 @@ int bl_throw_resource(struct bl_machine *m, const char *what) {
     BL_CHECK(r != NULL);
     *r = (struct bl_record){.words = 6, .roots = 1};
     r->word[0] = (bl_word)1 << BL_TAG_BITS | BL_STR;
-    r->word[1] = bl_functor(BL_ATOM(error), 2);
+    r->word[1] = BL_FN(error_2);
     r->word[2] = (bl_word)4 << BL_TAG_BITS | BL_STR;
     r->word[3] = (bl_word)3 << BL_TAG_BITS | BL_REF;
-    r->word[4] = bl_functor(BL_ATOM(resource_error), 1);
+    r->word[4] = BL_FN(resource_error_1);
     r->word[5] = bl_atom_str(what);
     set_ball(m, r);
     return BL_THROW;

@@ -236,7 +236,8 @@ static struct bl_clause_run best_of_pair(struct bl_pred *p, const uint32_t *arg,
     return r.end - r.at < best.end - best.at ? r : best;
 }
 
-struct bl_clause_run bl_pred_match(struct bl_pred *p, const bl_word *args) {
+struct bl_clause_run bl_pred_match_keys(struct bl_pred *p,
+                                        const bl_word *key) {
     struct bl_clause_run best = run_of(bl_load_acquire(&p->clauses));
     if (best.end - best.at < BL_INDEX_FROM)
         return best;
@@ -245,15 +246,14 @@ struct bl_clause_run bl_pred_match(struct bl_pred *p, const bl_word *args) {
     bl_word keys[BL_INDEXED_ARGS];
     uint32_t bound = 0;
     for (uint32_t i = 0; i < n; i++) {
-        const bl_word key = bl_key_of(bl_deref(args[i]));
-        if (key == 0)
+        if (key[i] == 0)
             continue;
         arg[bound] = i;
-        keys[bound++] = key;
+        keys[bound++] = key[i];
         struct bl_index *const ix = index_for(p, i);
         if (ix == NULL)
             continue;
-        const struct bl_clause_run r = lookup(ix, key);
+        const struct bl_clause_run r = lookup(ix, key[i]);
         if (r.end - r.at < best.end - best.at)
             best = r;
         if (best.end - best.at <= GOOD_ENOUGH)

@@ -39,16 +39,14 @@ const bl_word *bl_code_call = call_one;
 
 // ---- clauses that may match
 
-enum { FILTERED_ARGS = 4 };
-
 struct filter {
     uint32_t n;
-    bl_word key[FILTERED_ARGS];
+    bl_word key[BL_INDEXED_ARGS];
 };
 
 BL_INLINE void filter_init(struct filter *f, const struct bl_pred *p,
                            const bl_word *args) {
-    f->n = p->arity < FILTERED_ARGS ? p->arity : FILTERED_ARGS;
+    f->n = p->arity < BL_INDEXED_ARGS ? p->arity : BL_INDEXED_ARGS;
     for (uint32_t i = 0; i < f->n; i++)
         f->key[i] = bl_key_of(bl_deref(args[i]));
 }
@@ -167,7 +165,7 @@ static bl_word with_arguments(struct bl_machine *m, bl_word goal,
 // again with its arguments there; NULL with the ball set.
 static struct bl_pred *call_goal(struct bl_machine *m, uint32_t extra) {
     bl_word goal = bl_deref(m->x[0]);
-    const bl_word colon = bl_functor(BL_ATOM(colon), 2);
+    const bl_word colon = BL_FN(colon_2);
     while (bl_tag(goal) == BL_STR && *bl_ptr(goal) == colon)
         goal = bl_deref(bl_ptr(goal)[2]);
     if (bl_is_var(goal)) {
@@ -190,7 +188,7 @@ static struct bl_pred *call_goal(struct bl_machine *m, uint32_t extra) {
         m->x[0] = extra == 0 ? goal
                              : with_arguments(m, goal, functor, n, extra);
         m->x[1] = bl_level_of(m, m->b);
-        return bl_pred_ensure(bl_functor(BL_ATOM(body), 2));
+        return bl_pred_ensure(BL_FN(body_2));
     }
     __builtin_memmove(m->x + n, m->x + 1, extra * sizeof(bl_word));
     for (uint32_t i = 0; i < n; i++)
@@ -329,7 +327,7 @@ int bl_machine_run(struct bl_machine *m) {
     struct bl_num num_stack[BL_ARITH_DEPTH];
     struct bl_num *num = num_stack;
     if (BL_UNLIKELY(call_one[1] == 0))
-        call_one[1] = bl_make(bl_pred_ensure(bl_functor(BL_ATOM(call), 1)),
+        call_one[1] = bl_make(bl_pred_ensure(BL_FN(call_1)),
                               BL_REF);
     NEXT;
 
@@ -739,9 +737,9 @@ E_UNDEFINED: {
     goto error;
 }
 E_CLAUSES: {
-    struct bl_clause_run run = bl_pred_match(p, m->x);
     struct filter f;
     filter_init(&f, p, m->x);
+    struct bl_clause_run run = bl_pred_match_keys(p, f.key);
     run.at = next_match(&f, run.at, run.end);
     if (run.at == run.end)
         goto fail;
@@ -787,9 +785,9 @@ RETRY_CLAUSE: {
 }
 E_DYNAMIC: {
     const uint64_t generation = bl_load_acquire(&bl_generation);
-    struct bl_clause_run run = bl_pred_match(p, m->x);
     struct filter f;
     filter_init(&f, p, m->x);
+    struct bl_clause_run run = bl_pred_match_keys(p, f.key);
     run.at = next_visible(&f, run.at, run.end, generation);
     if (run.at == run.end)
         goto fail;

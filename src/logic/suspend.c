@@ -12,6 +12,7 @@
 #include "logic/tabling.h"
 
 #include "logic/error.h"
+#include "logic/join.h"
 #include "logic/record.h"
 
 #include <stdlib.h>
@@ -124,9 +125,9 @@ bool bl_suspend(struct bl_machine *m, struct bl_goal *of, const bl_word *var,
                               .producer = producer,
                               .record = r,
                               .vars = (uint32_t)n,
-                              .frames = (uint32_t)t->frames,
-                              .direct = t->frames == 0};
+                              .frames = (uint32_t)t->frames};
     memcpy(c->frame, t->frame, bytes);
+    c->join = bl_join_find(c);
     if (of->last_consumer != NULL)
         of->last_consumer->next = c;
     else
@@ -140,6 +141,7 @@ bool bl_suspend(struct bl_machine *m, struct bl_goal *of, const bl_word *var,
 
 void bl_consumer_free(struct bl_consumer *c) {
     bl_record_free(c->record);
+    free(c->join);
     free(c);
 }
 

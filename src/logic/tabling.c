@@ -5,6 +5,7 @@
 #include "logic/tabling.h"
 
 #include "logic/error.h"
+#include "logic/join.h"
 #include "logic/record.h"
 
 #include <stdlib.h>
@@ -247,8 +248,9 @@ enum bl_tabling_step bl_tabling_call(struct bl_machine *m, struct bl_pred *p) {
 
 // ---- new answers
 
-static enum bl_tabling_step insert(struct bl_machine *m, struct bl_goal *g,
-                                   const uint64_t *token, size_t n) {
+enum bl_tabling_step bl_tabling_insert(struct bl_machine *m,
+                                       struct bl_goal *g,
+                                       const uint64_t *token, size_t n) {
     struct bl_tabler *const t = m->tabler;
     const enum bl_answer_result r =
         bl_answer_insert_fast(t->thread, g->sg, token, n);
@@ -275,63 +277,15 @@ enum bl_tabling_step bl_tabling_new_answer(struct bl_machine *m) {
                 break;
         }
         if (i == n)
-            return insert(m, g, token, n);
+            return bl_tabling_insert(m, g, token, n);
     }
     const long tokens = bl_encode(m, e->y + 1, n, false);
     if (tokens < 0)
         return BL_STEP_THROW;
-    return insert(m, g, m->tabler->token, (size_t)tokens);
+    return bl_tabling_insert(m, g, m->tabler->token, (size_t)tokens);
 }
 
 // ---- consumers
-
-// A consumer whose continuation is the end of its generator's clause and whose
-// call's variables are all there is in the template: answers are passed on as
-// tokens. Returns false where an answer is not that simple.
-static bool pass_on(struct bl_machine *m, struct bl_consumer *c,
-                    enum bl_tabling_step *step) {
-    const struct bl_record *const r = c->record;
-    const size_t n = r->roots - c->vars;
-    uint64_t out[8];
-    uint8_t from[8]; // place in the answer, or 255: a constant
-    if (n > BL_ARRAY_LEN(out) || c->vars > 8)
-        return false;
-    for (size_t i = 0; i < n; i++) {
-        const bl_word w = r->word[c->vars + i];
-        from[i] = 255;
-        out[i] = w;
-        for (uint8_t k = 0; k < c->vars && bl_tag(w) == BL_REF; k++)
-            from[i] = r->word[k] == w ? k : from[i];
-        const bool constant = bl_is_int(w) || bl_is_atom(w);
-        if (from[i] == 255 && !constant)
-            return false;
-    }
-    const struct bl_answer *a;
-    struct bl_answer_cursor before = c->cursor;
-    while ((a = bl_answer_next_fast(c->of->sg, &c->cursor)) != NULL) {
-        uint64_t buffer[16];
-        uint64_t *const end = buffer + BL_ARRAY_LEN(buffer);
-        const uint64_t *token = NULL;
-        bool simple = bl_answer_depth_max(c->of->sg) <= 8;
-        if (simple) {
-            token = bl_answer_read_fast(a, end);
-            simple = end - token == (long)c->vars;
-            for (uint32_t i = 0; simple && i < c->vars; i++)
-                simple = bl_is_int(token[i]) || bl_is_atom(token[i]);
-        }
-        if (!simple) {
-            c->cursor = before;
-            return false;
-        }
-        for (size_t i = 0; i < n; i++)
-            out[i] = from[i] == 255 ? out[i] : token[from[i]];
-        *step = insert(m, c->producer, out, n);
-        if (*step != BL_STEP_FAIL)
-            return true;
-        before = c->cursor;
-    }
-    return true;
-}
 
 // Starts the first consumer from `c` on that has something to read; when there
 // is none, its goal is done for now.
@@ -339,7 +293,7 @@ static enum bl_tabling_step resume_from(struct bl_machine *m,
                                         struct bl_consumer *c) {
     for (; c != NULL; c = c->next) {
         enum bl_tabling_step step = BL_STEP_FAIL;
-        if (c->direct && pass_on(m, c, &step)) {
+        if (c->join != NULL && bl_join_run(m, c, &step)) {
             if (step == BL_STEP_THROW)
                 return step;
             continue;

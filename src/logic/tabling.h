@@ -52,7 +52,7 @@ struct bl_consumer {
     struct bl_record *record; // call variables, live slots, template
     uint32_t vars;            // words of the call's variables in the record
     uint32_t frames;          // environments between call and generator
-    bool direct;              // no environment: answers are passed on
+    struct bl_join *join;     // the continuation as a join, or NULL
     struct bl_frame_code {
         const bl_word *cp;
         uint32_t slots;
@@ -93,6 +93,9 @@ void bl_tabling_close(struct bl_machine *m);
 enum bl_tabling_step bl_tabling_call(struct bl_machine *m, struct bl_pred *p);
 // A clause of the generator whose environment is `m->e` came to its end.
 enum bl_tabling_step bl_tabling_new_answer(struct bl_machine *m);
+enum bl_tabling_step bl_tabling_insert(struct bl_machine *m,
+                                       struct bl_goal *g,
+                                       const uint64_t *token, size_t n);
 // Backtracking into the choice points of tabling; `m->b` is the one.
 enum bl_tabling_step bl_tabling_retry_generator(struct bl_machine *m);
 enum bl_tabling_step bl_tabling_retry_answer(struct bl_machine *m);

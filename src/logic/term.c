@@ -49,7 +49,7 @@ bl_word bl_term_functor(bl_word t) {
     if (bl_tag(t) == BL_STR)
         return *bl_ptr(t);
     if (bl_tag(t) == BL_LST)
-        return bl_functor(BL_ATOM(dot), 2);
+        return BL_FN(dot_2);
     return bl_functor(t, 0);
 }
 
