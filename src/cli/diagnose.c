@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define THP_DIR "/sys/kernel/mm/transparent_hugepage/"
 #define FREE_BLOCKS_WISHED 32 // 64 MiB
 #define SMALL_LIMIT (256 * BL_MIB)
 
@@ -44,7 +43,8 @@ static void find_thp(struct bl_findings *f, const struct bl_machine *m) {
              "THP mode is madvise: who asks for huge pages gets them");
         break;
     case BL_THP_NEVER:
-        find(f, BL_LEVEL_MISSING, "echo madvise | sudo tee " THP_DIR "enabled",
+        find(f, BL_LEVEL_MISSING,
+             "echo madvise | sudo tee " BL_MACHINE_THP "enabled",
              "THP mode is never");
         break;
     case BL_THP_ABSENT:
@@ -56,7 +56,8 @@ static void find_thp(struct bl_findings *f, const struct bl_machine *m) {
         break;
     }
     if (strcmp(m->thp_defrag, "never") == 0)
-        find(f, BL_LEVEL_NOTE, "echo madvise | sudo tee " THP_DIR "defrag",
+        find(f, BL_LEVEL_NOTE,
+             "echo madvise | sudo tee " BL_MACHINE_THP "defrag",
              "THP defrag is never: where no huge page is free, none is made");
     else if (m->thp_defrag[0])
         find(f, BL_LEVEL_OK, NULL, "THP defrag is %s", m->thp_defrag);
@@ -89,7 +90,7 @@ static void find_memory(struct bl_findings *f, const struct bl_machine *m) {
     if (m->free_huge_blocks == BL_UNKNOWN)
         find(f, BL_LEVEL_NOTE, NULL, "free contiguous memory is unknown");
     else if (m->free_huge_blocks < FREE_BLOCKS_WISHED)
-        find(f, BL_LEVEL_NOTE, "echo 1 | sudo tee /proc/sys/vm/compact_memory",
+        find(f, BL_LEVEL_NOTE, "echo 1 | sudo tee " BL_MACHINE_COMPACT,
              "only %lld blocks of 2 MiB are free and contiguous: the kernel "
              "must compact memory first",
              (long long)m->free_huge_blocks);
@@ -171,8 +172,7 @@ static void find_probe_thp(struct bl_findings *f, const struct bl_machine *m,
              p->by_faults ? " (by page faults)" : "");
     else if (p->thp_disabled <= 0 && m->thp != BL_THP_NEVER &&
              m->thp != BL_THP_ABSENT)
-        find(f, BL_LEVEL_MISSING,
-             "echo 1 | sudo tee /proc/sys/vm/compact_memory",
+        find(f, BL_LEVEL_MISSING, "echo 1 | sudo tee " BL_MACHINE_COMPACT,
              "tried: of 4 MiB advised and touched, %llu MiB are huge",
              (unsigned long long)p->huge_bytes >> 20);
     if (p->collapse_errno)

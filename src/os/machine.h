@@ -15,6 +15,10 @@
 #define BL_UNKNOWN (-1)        // of a fact that is a small number
 #define BL_NO_LIMIT UINT64_MAX // of a limit; also where it is unknown
 
+// Files that an administrator writes to.
+#define BL_MACHINE_THP "/sys/kernel/mm/transparent_hugepage/"
+#define BL_MACHINE_COMPACT "/proc/sys/vm/compact_memory"
+
 // THP as the administrator set it.
 enum bl_thp_mode {
     BL_THP_UNKNOWN,

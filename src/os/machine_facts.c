@@ -25,7 +25,7 @@
 #endif
 #define POOL "/sys/kernel/mm/hugepages/hugepages-2048kB/"
 #define GIANT_POOL "/sys/kernel/mm/hugepages/hugepages-1048576kB/"
-#define THP "/sys/kernel/mm/transparent_hugepage/"
+#define THP BL_MACHINE_THP
 #define CGROUP "/sys/fs/cgroup"
 // cgroup v1 writes "no limit" as the largest multiple of a page.
 #define V1_NO_LIMIT ((uint64_t)1 << 62)

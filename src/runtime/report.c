@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/report.h"
 
-#include "base/stats.h"
 #include "os/backing.h"
 #include "os/os.h"
 

@@ -23,7 +23,8 @@ COMMANDS = re.findall(
 
 def options_of(text: str) -> set[str]:
     """The long options at the beginnings of lines."""
-    return set(re.findall(r"^ +(?:-\w,? ?\S*,? )?(--[a-z-]+)", text, re.MULTILINE))
+    pattern = r"^ +(?:-\w,? ?\S*,? )?(--[a-z-]+)"
+    return set(re.findall(pattern, text, re.MULTILINE))
 
 
 def help_of(bigleaf: Bigleaf, command: str) -> str:

@@ -88,7 +88,10 @@ def test_ends_by_the_program_s_signal(
 def test_a_signal_sent_to_the_command_reaches_the_program(
     bigleaf: Bigleaf, options: tuple[str, ...]
 ) -> None:
-    script = 'trap "echo got; exit 9" TERM; echo up; while :; do sleep 0.05; done'
+    script = (
+        'trap "echo got; exit 9" TERM; echo up; '
+        "while :; do sleep 0.05; done"
+    )
     process = start(bigleaf, options, "sh", "-c", script)
     assert process.stdout and process.stdout.readline() == "up\n"
     process.send_signal(signal.SIGTERM)
@@ -247,5 +250,7 @@ def test_signal_mask_and_children_are_as_before(bigleaf: Bigleaf) -> None:
         check=True,
     )
     for options in (WATCHED, DIRECT):
-        ended = bigleaf("run", *options, "grep", "^Sig[BIC]", "/proc/self/status")
+        ended = bigleaf(
+            "run", *options, "grep", "^Sig[BIC]", "/proc/self/status"
+        )
         assert ended.out == plain.stdout

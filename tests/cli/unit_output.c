@@ -23,8 +23,8 @@ static int failures;
 // `wanted` is NULL where the line must be dropped.
 static void expect_mask(const char *line, const char *wanted) {
     char *masked = bl_output_mask(line, false);
-    const bool same = wanted && masked ? strcmp(masked, wanted) == 0
-                                       : !wanted && !masked;
+    const bool same =
+        wanted && masked ? strcmp(masked, wanted) == 0 : !wanted && !masked;
     if (!same) {
         printf("'%s' became '%s', not '%s'\n", line,
                masked ? masked : "(dropped)", wanted ? wanted : "(dropped)");
