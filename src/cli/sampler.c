@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <time.h>
 
-// 1/SHARE of the time may go into each of glances, maps and scans.
-#define SHARE 300
+#define SHARE 300 // 1/SHARE of the time may go into each way of looking
+#define CREDIT_US 3000
 #define LEAST_SLEEP_US 2000
 #define MOST_SLEEP_US 50000
 #define MAPS_EVERY_US 1000000
-#define FIRST_SCAN_US 20000
+#define SCAN_EVERY_US 20000
 #define MOST_PIDS 4096
 
 uint64_t bl_now_us(void) {
@@ -24,7 +24,8 @@ void bl_sampler_init(struct bl_sampler *s, int pid) {
     *s = (struct bl_sampler){.root = pid, .pid_count = 1};
     s->pids = bl_xrealloc(NULL, sizeof *s->pids);
     s->pids[0] = pid;
-    s->next_scan_us = bl_now_us() + FIRST_SCAN_US;
+    s->start_us = bl_now_us();
+    s->next_scan_us = s->start_us + SCAN_EVERY_US;
     bl_snapshot_init(&s->peak);
     bl_snapshot_init(&s->later);
 }
@@ -117,35 +118,50 @@ const struct bl_snapshot *bl_sampler_end(const struct bl_sampler *s) {
     return s->later.processes ? &s->later : &s->peak;
 }
 
+static void look_for_descendants(struct bl_sampler *s) {
+    const uint64_t start = bl_now_us();
+    if (start < s->next_scan_us)
+        return;
+    scan(s);
+    const uint64_t now = bl_now_us();
+    s->next_scan_us = now + SCAN_EVERY_US + SHARE * (now - start);
+}
+
 // Reads smaps where memory has changed by 2 %, or the last reading is old.
 static void look_at_maps(struct bl_sampler *s, uint64_t bytes) {
     const uint64_t now = bl_now_us();
     const uint64_t change =
         bytes > s->seen_bytes ? bytes - s->seen_bytes : s->seen_bytes - bytes;
-    const bool stale = now >= s->next_maps_us + MAPS_EVERY_US;
-    if (bytes == 0 || now < s->next_maps_us ||
-        (change <= s->seen_bytes / 50 && !stale))
+    const uint64_t allowed = CREDIT_US + (now - s->start_us) / SHARE;
+    if (bytes == 0 || s->maps_spent_us + s->maps_cost_us > allowed ||
+        (change <= s->seen_bytes / 50 && now < s->next_maps_us))
         return;
     read_maps(s);
     s->seen_bytes = bytes;
-    s->next_maps_us = now + SHARE * (bl_now_us() - now);
+    s->maps_cost_us = bl_now_us() - now;
+    s->maps_spent_us += s->maps_cost_us;
+    s->next_maps_us = now + MAPS_EVERY_US;
+}
+
+// Longer while nothing changes, and never so short that glances cost too much.
+static uint64_t next_sleep(struct bl_sampler *s, uint64_t bytes,
+                           uint64_t cost) {
+    uint64_t sleep = s->sleep_us + s->sleep_us / 4;
+    if (bytes != s->glance_bytes || sleep < LEAST_SLEEP_US)
+        sleep = LEAST_SLEEP_US;
+    if (sleep < SHARE * cost)
+        sleep = SHARE * cost;
+    return sleep < MOST_SLEEP_US ? sleep : MOST_SLEEP_US;
 }
 
 uint64_t bl_sampler_look(struct bl_sampler *s) {
-    uint64_t start = bl_now_us();
-    s->looks++;
-    if (start >= s->next_scan_us) {
-        scan(s);
-        const uint64_t now = bl_now_us();
-        s->next_scan_us = now + FIRST_SCAN_US + SHARE * (now - start);
-        start = now;
-    }
+    look_for_descendants(s);
+    const uint64_t start = bl_now_us();
     const uint64_t bytes = glance(s);
-    const uint64_t sleep = SHARE * (bl_now_us() - start);
+    s->sleep_us = next_sleep(s, bytes, bl_now_us() - start);
+    s->glance_bytes = bytes;
     if (bytes > s->peak_bytes)
         s->peak_bytes = bytes;
     look_at_maps(s, bytes);
-    return sleep < LEAST_SLEEP_US  ? LEAST_SLEEP_US
-           : sleep > MOST_SLEEP_US ? MOST_SLEEP_US
-                                   : sleep;
+    return s->sleep_us;
 }
