@@ -114,6 +114,7 @@ void bl_pred_set_entry(struct bl_pred *p);
 // Compiles head :- body, a term of the machine's heap. NULL with the ball set
 // on an error. The clause is in no list yet.
 struct bl_clause *bl_clause_compile(struct bl_machine *m, bl_word term);
+void bl_clause_free(struct bl_clause *c); // one that was never added
 void bl_clause_add(struct bl_clause *c, bool at_end);
 // False where somebody erased it before.
 bool bl_clause_erase(struct bl_clause *c);

@@ -275,7 +275,7 @@ static void split(bl_word term, bl_word *head, bl_word *body) {
         *head = bl_deref(bl_ptr(*head)[2]);
 }
 
-static void clause_free(struct bl_clause *cl) {
+void bl_clause_free(struct bl_clause *cl) {
     free(cl->code);
     if (cl->source != NULL)
         bl_record_free(cl->source);
@@ -304,7 +304,7 @@ struct bl_clause *bl_clause_compile(struct bl_machine *m, bl_word term) {
     c.neck_only = true;
     struct bl_clause *cl = compile(&c, head, body);
     if (c.failed) {
-        clause_free(cl);
+        bl_clause_free(cl);
         cl = NULL;
     }
     free(c.code);

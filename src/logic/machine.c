@@ -262,38 +262,3 @@ const bl_word *bl_unwind(struct bl_machine *m) {
         m->e = b->e;
     }
 }
-
-// ---- queries
-
-int bl_query_open(struct bl_machine *m, struct bl_query *q, bl_word goal) {
-    *q = (struct bl_query){.e = m->e, .cp = m->cp, .b0 = m->b0};
-    q->base = bl_choice_push(m, bl_code_query_failed, 0);
-    if (q->base == NULL)
-        return BL_RUN_ERROR;
-    m->cp = bl_code_query_true;
-    m->x[0] = goal;
-    m->pc = bl_code_call;
-    return bl_machine_run(m);
-}
-
-int bl_query_next(struct bl_machine *m, struct bl_query *q) {
-    (void)q;
-    m->pc = bl_code_fail;
-    return bl_machine_run(m);
-}
-
-static void leave(struct bl_machine *m, const struct bl_query *q) {
-    m->b = q->base->prev;
-    m->hb = m->b->h;
-    m->e = q->e;
-    m->cp = q->cp;
-    m->b0 = q->b0;
-}
-
-void bl_query_cut(struct bl_machine *m, struct bl_query *q) { leave(m, q); }
-
-void bl_query_close(struct bl_machine *m, struct bl_query *q) {
-    bl_untrail(m, q->base->tr);
-    m->h = q->base->h;
-    leave(m, q);
-}

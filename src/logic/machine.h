@@ -106,6 +106,7 @@ struct bl_query {
     struct bl_env *e;
     const bl_word *cp;
     struct bl_choice *b0;
+    struct bl_clause *clause; // the goal compiled, or NULL
 };
 int bl_query_open(struct bl_machine *m, struct bl_query *q, bl_word goal);
 int bl_query_next(struct bl_machine *m, struct bl_query *q);

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+//
+// Queries: a goal run from C. One that is a control construct is compiled as
+// the body of a clause over its variables, so that the loop of a query such as
+// (p(X), fail ; true) runs at full speed; any other is called as it is.
+//
+#include "logic/clause.h"
+#include "logic/error.h"
+#include "logic/record.h"
+
+static bool is_construct(bl_word goal) {
+    if (bl_tag(goal) != BL_STR)
+        return false;
+    const bl_word f = *bl_ptr(goal);
+    return f == BL_FN(comma_2) || f == BL_FN(semicolon_2) ||
+           f == BL_FN(arrow_2) || f == BL_FN(softarrow_2) ||
+           f == BL_FN(not_provable_1);
+}
+
+// The goal's variables, into `var`; SIZE_MAX where there are too many.
+static size_t variables(struct bl_machine *m, bl_word goal, bl_word *var) {
+    size_t n = 0;
+    size_t depth = 0;
+    for (;;) {
+        goal = bl_deref(goal);
+        if (bl_is_var(goal)) {
+            size_t i = 0;
+            while (i < n && var[i] != goal)
+                i++;
+            if (i == n && n == BL_MAX_ARITY)
+                return SIZE_MAX;
+            if (i == n)
+                var[n++] = goal;
+        } else if (bl_is_compound(goal)) {
+            const uint32_t k = bl_functor_arity(bl_term_functor(goal));
+            if (!bl_scratch_ensure(m, depth + k))
+                return SIZE_MAX;
+            for (uint32_t i = k; i-- > 0;)
+                bl_scratch(m)[depth++] = bl_term_args(goal)[i];
+        }
+        if (depth == 0)
+            return n;
+        goal = bl_scratch(m)[--depth];
+    }
+}
+
+// The goal as a clause, its variables in the registers; NULL where it cannot
+// be compiled, which calling it then explains.
+static struct bl_clause *compile(struct bl_machine *m, bl_word goal) {
+    bl_word var[BL_MAX_ARITY];
+    const size_t n = variables(m, goal, var);
+    if (n == SIZE_MAX || !bl_heap_ensure(m, n + 8))
+        return NULL;
+    const bl_word head = bl_struct(
+        m, bl_functor(BL_ATOM(query_goal), (uint32_t)n), var);
+    struct bl_clause *const c =
+        bl_clause_compile(m, bl_struct2(m, BL_ATOM(neck), head, goal));
+    if (c == NULL && m->ball != NULL) {
+        bl_record_free(m->ball);
+        m->ball = NULL;
+    }
+    if (c == NULL || c->kind != BL_CLAUSE_CODE) {
+        if (c != NULL)
+            bl_clause_free(c);
+        return NULL;
+    }
+    for (size_t i = 0; i < n; i++)
+        m->x[i] = var[i];
+    return c;
+}
+
+int bl_query_open(struct bl_machine *m, struct bl_query *q, bl_word goal) {
+    *q = (struct bl_query){.e = m->e, .cp = m->cp, .b0 = m->b0};
+    goal = bl_deref(goal);
+    q->base = bl_choice_push(m, bl_code_query_failed, 0);
+    if (q->base == NULL)
+        return BL_RUN_ERROR;
+    if (is_construct(goal))
+        q->clause = compile(m, goal);
+    m->cp = bl_code_query_true;
+    m->b0 = m->b;
+    if (q->clause != NULL) {
+        m->pc = q->clause->code;
+    } else {
+        m->x[0] = goal;
+        m->pc = bl_code_call;
+    }
+    return bl_machine_run(m);
+}
+
+int bl_query_next(struct bl_machine *m, struct bl_query *q) {
+    BL_ASSERT(m->b >= q->base);
+    (void)q;
+    m->pc = bl_code_fail;
+    return bl_machine_run(m);
+}
+
+static void leave(struct bl_machine *m, const struct bl_query *q) {
+    m->b = q->base->prev;
+    m->hb = m->b->h;
+    m->e = q->e;
+    m->cp = q->cp;
+    m->b0 = q->b0;
+}
+
+// The clause stays: terms may point at the floats in its code.
+void bl_query_cut(struct bl_machine *m, struct bl_query *q) { leave(m, q); }
+
+void bl_query_close(struct bl_machine *m, struct bl_query *q) {
+    bl_untrail(m, q->base->tr);
+    m->h = q->base->h;
+    leave(m, q);
+    if (q->clause != NULL)
+        bl_clause_free(q->clause);
+    q->clause = NULL;
+}
