@@ -69,7 +69,8 @@ static const char *own_heap_reason(enum bl_cause cause) {
 static const char *unadvised_reason(enum bl_region region) {
     switch (region) {
     case BL_REGION_TEXT:
-        return "the page cache holds this file in base pages";
+        return "the page cache holds this file in base pages; --image=on moves "
+               "text to huge ones";
     case BL_REGION_DATA:
         return "static data stays where the loader put it";
     case BL_REGION_STACK:
@@ -104,36 +105,29 @@ static const char *mapping_reason(enum bl_region region, enum bl_cause cause) {
     return "";
 }
 
+// What the runtime says of this object's text; NULL: nothing.
+static const char *image_reason(const struct bl_result *r, const char *object) {
+    for (size_t i = 0; i < r->note_count; i++) {
+        if (strcmp(r->notes[i].object, object) == 0 && r->notes[i].reason[0])
+            return r->notes[i].reason;
+    }
+    return NULL;
+}
+
 static const char *reason_of(const struct bl_result *r, enum bl_region region,
-                             bool own, enum bl_cause cause,
+                             const char *object, enum bl_cause cause,
                              const char *general) {
+    const char *image =
+        region == BL_REGION_TEXT ? image_reason(r, object) : NULL;
     if (region == BL_REGION_HEAP && asked_for_base(r))
         return "asked for by --pages=base";
     if (general)
         return general;
-    if (own)
+    if (strcmp(object, BL_OWN_HEAP) == 0)
         return own_heap_reason(cause);
     if (region == BL_REGION_HEAP && r->mechanism == BL_MECHANISM_NONE)
         return r->mechanism_why;
-    return mapping_reason(region, cause);
-}
-
-// Without objects (nothing was sampled) the regions themselves are explained.
-static void explain_regions(const struct bl_result *r, const char *general,
-                            struct bl_fallbacks *out) {
-    for (int i = 0; i < BL_REGIONS; i++) {
-        const struct bl_region_backing *b = &r->peak.backing.region[i];
-        const uint64_t plain = b->bytes > b->huge ? b->bytes - b->huge : 0;
-        const enum bl_region region = (enum bl_region)i;
-        const bool own =
-            region == BL_REGION_HEAP && r->mechanism == BL_MECHANISM_BIGLEAF;
-        if (plain)
-            add(out, region, bl_region_names[i], plain,
-                reason_of(r, region, own,
-                          plain < BL_HUGE_SIZE ? BL_CAUSE_SMALL
-                                               : BL_CAUSE_UNADVISED,
-                          general));
-    }
+    return image ? image : mapping_reason(region, cause);
 }
 
 static void explain_objects(const struct bl_result *r, const char *general,
@@ -145,7 +139,7 @@ static void explain_objects(const struct bl_result *r, const char *general,
             const uint64_t plain = o->plain[cause];
             if (plain >= WORTH_NAMING)
                 add(out, o->region, o->name, plain,
-                    reason_of(r, o->region, o->own, (enum bl_cause)cause,
+                    reason_of(r, o->region, o->name, (enum bl_cause)cause,
                               general));
             else
                 rest[o->region] += plain;
@@ -177,10 +171,7 @@ void bl_explain(const struct bl_result *r, struct bl_fallbacks *out) {
             "ended before it could be read");
         return;
     }
-    if (r->peak.object_count)
-        explain_objects(r, general, out);
-    else
-        explain_regions(r, general, out);
+    explain_objects(r, general, out);
     if (out->count)
         qsort(out->at, out->count, sizeof *out->at, by_region_and_size);
 }

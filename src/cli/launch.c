@@ -268,6 +268,63 @@ static bool read_backing(const char *line, const char *moment,
     return any;
 }
 
+// The index of a string member among `count` names; `count`: none of them.
+static int name_index(const char *text, const char *key,
+                      const char *const *names, int count) {
+    char *word = bl_json_get_string(text, key);
+    int i = 0;
+    while (i < count && (!word || strcmp(word, names[i]) != 0))
+        i++;
+    free(word);
+    return i;
+}
+
+static void read_parts(const char *line, struct bl_snapshot *out) {
+    const char *array = bl_json_find(line, "parts");
+    for (const char *p = NULL; array && (p = bl_json_next(array, p));) {
+        const int region = name_index(p, "region", bl_region_names, BL_REGIONS);
+        const int cause = name_index(p, "cause", bl_cause_names, BL_CAUSES);
+        uint64_t bytes = 0;
+        char *object = bl_json_get_string(p, "object");
+        if (object && region < BL_REGIONS && cause < BL_CAUSES &&
+            bl_json_get_u64(p, "bytes", &bytes))
+            bl_snapshot_add_object(out, (enum bl_region)region, object,
+                                   (enum bl_cause)cause, bytes);
+        free(object);
+    }
+}
+
+static void add_note(struct bl_result *result, char *object, char *reason) {
+    for (size_t i = 0; i < result->note_count; i++) {
+        if (strcmp(result->notes[i].object, object) == 0) {
+            free(object);
+            free(reason);
+            return;
+        }
+    }
+    result->notes = bl_xrealloc(result->notes, (result->note_count + 1) *
+                                                   sizeof *result->notes);
+    result->notes[result->note_count++] =
+        (struct bl_image_note){object, reason};
+}
+
+static void read_image(const char *line, struct bl_result *result,
+                       struct bl_snapshot *peak) {
+    const char *array = bl_json_find(line, "image");
+    for (const char *p = NULL; array && (p = bl_json_next(array, p));) {
+        const int mechanism = name_index(
+            p, "mechanism", bl_text_mechanism_names, BL_TEXT_MECHANISMS);
+        uint64_t huge = 0;
+        char *object = bl_json_get_string(p, "object");
+        char *reason = bl_json_get_string(p, "reason");
+        if (bl_json_get_u64(p, "huge_bytes", &huge) && huge &&
+            mechanism < BL_TEXT_MECHANISMS && mechanism > (int)peak->text)
+            peak->text = (enum bl_text_mechanism)mechanism;
+        if (object && reason)
+            add_note(result, object, reason);
+    }
+}
+
 static void take_line(struct bl_result *result, const char *line) {
     struct bl_process p = {0};
     uint64_t pid = 0;
@@ -284,8 +341,12 @@ static void take_line(struct bl_result *result, const char *line) {
     p.parent = (int)parent;
     p.executable = bl_json_get_string(line, "exe");
     p.have_backing = read_backing(line, "end", &p.end);
-    if (!read_backing(line, "peak", &p.peak))
-        p.peak = p.end;
+    bl_snapshot_init(&p.peak);
+    p.peak.processes = p.have_backing;
+    if (!read_backing(line, "peak", &p.peak.backing))
+        p.peak.backing = p.end;
+    read_parts(line, &p.peak);
+    read_image(line, result, &p.peak);
     p.thp_disabled =
         bl_json_get_u64(line, "thp_disabled", &disabled) && disabled;
     p.line = bl_xstrdup(line);
@@ -303,26 +364,35 @@ static void append(const char *file, const char *line) {
     fclose(out);
 }
 
+static void prefer_peak(struct bl_result *r, struct bl_process *p) {
+    const uint64_t bytes = bl_backing_total(&p->peak.backing).bytes;
+    const enum bl_text_mechanism text =
+        p->peak.text > r->peak.text ? p->peak.text : r->peak.text;
+    if (bytes > bl_backing_total(&r->peak.backing).bytes) {
+        bl_snapshot_free(&r->peak);
+        r->peak = p->peak;
+        // The process keeps the sums, the result has the objects.
+        p->peak.objects = NULL;
+        p->peak.object_count = 0;
+    }
+    r->peak.text = text;
+    if (bytes > r->peak_rss)
+        r->peak_rss = bytes;
+}
+
 // A process knows its own peak and end better than a sampler does; the first
 // process outlives its children, so its end is the end.
 static void prefer_own_lines(struct bl_result *r) {
     for (size_t i = 0; i < r->process_count; i++) {
-        const struct bl_process *p = &r->processes[i];
+        struct bl_process *p = &r->processes[i];
+        r->thp_disabled |= p->thp_disabled;
         if (!p->have_backing)
             continue;
-        const uint64_t bytes = bl_backing_total(&p->peak).bytes;
-        if (bytes > bl_backing_total(&r->peak.backing).bytes) {
-            r->peak.backing = p->peak;
-            if (r->peak.processes == 0)
-                r->peak.processes = 1;
-        }
-        if (bytes > r->peak_rss)
-            r->peak_rss = bytes;
+        prefer_peak(r, p);
         if (p->pid == r->pid) {
             r->end.backing = p->end;
             r->end.processes = 1;
         }
-        r->thp_disabled |= p->thp_disabled;
     }
 }
 
@@ -354,14 +424,22 @@ void bl_result_free(struct bl_result *r) {
     for (size_t i = 0; i < r->process_count; i++) {
         free(r->processes[i].executable);
         free(r->processes[i].line);
+        bl_snapshot_free(&r->processes[i].peak);
+    }
+    for (size_t i = 0; i < r->note_count; i++) {
+        free(r->notes[i].object);
+        free(r->notes[i].reason);
     }
     free(r->processes);
+    free(r->notes);
     bl_snapshot_free(&r->peak);
     bl_snapshot_free(&r->end);
     free(r->mechanism_why);
     free(r->pages);
     r->processes = NULL;
     r->process_count = 0;
+    r->notes = NULL;
+    r->note_count = 0;
     r->mechanism_why = NULL;
     r->pages = NULL;
 }

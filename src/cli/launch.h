@@ -10,13 +10,19 @@
 #include "cli/plan.h"
 #include "cli/snapshot.h"
 
+// What the runtime did with the text of one object.
+struct bl_image_note {
+    char *object;
+    char *reason; // why not better; "" where it is best
+};
+
 // What one process under the runtime wrote when it ended.
 struct bl_process {
     int pid;
     int parent;
     char *executable;
     bool have_backing;
-    struct bl_backing peak;
+    struct bl_snapshot peak;
     struct bl_backing end;
     bool thp_disabled;
     char *line; // the JSON line itself
@@ -37,6 +43,8 @@ struct bl_result {
     bool thp_disabled;
     struct bl_process *processes; // in the order of their ends
     size_t process_count;
+    struct bl_image_note *notes; // one per object, of all processes
+    size_t note_count;
     char *mechanism_why;
     enum bl_mechanism mechanism;
     bool mechanism_failed;

@@ -65,8 +65,10 @@ static void text_processes(FILE *out, const struct bl_result *r) {
           out);
     for (size_t i = 0; i < r->process_count && i < MOST; i++) {
         const struct bl_process *p = &r->processes[i];
-        const struct bl_region_backing total = bl_backing_total(&p->peak);
-        const double heap = bl_coverage(&p->peak.region[BL_REGION_HEAP]);
+        const struct bl_region_backing total =
+            bl_backing_total(&p->peak.backing);
+        const double heap =
+            bl_coverage(&p->peak.backing.region[BL_REGION_HEAP]);
         fprintf(out, "  %8d  %10.1f  %8.1f %%  %s\n", p->pid, mib(total.bytes),
                 isnan(heap) ? 0.0 : 100 * heap,
                 p->executable ? p->executable : "?");
@@ -144,7 +146,7 @@ static void json_processes(struct bl_json *j, const struct bl_result *r) {
         bl_json_i64(j, "ppid", p->parent);
         bl_json_string(j, "exe", p->executable ? p->executable : "");
         if (p->have_backing) {
-            json_regions(j, "peak", &p->peak);
+            json_regions(j, "peak", &p->peak.backing);
             json_regions(j, "end", &p->end);
         }
         bl_json_close(j, '}');

@@ -10,22 +10,10 @@
 #include "cli/cli.h"
 #include "os/backing.h"
 
-// Why a mapping is not all huge, as far as the mapping itself shows.
-enum bl_cause {
-    BL_CAUSE_NONE,      // it is
-    BL_CAUSE_SMALL,     // holds no whole aligned 2 MiB
-    BL_CAUSE_REFUSED,   // MADV_NOHUGEPAGE
-    BL_CAUSE_TAIL,      // the kernel would give more, less than 2 MiB is used
-    BL_CAUSE_SHORTAGE,  // the kernel would give more, and did not
-    BL_CAUSE_UNADVISED, // the kernel gives none here
-    BL_CAUSES
-};
-
 // One object in one region, over all processes and mappings; bytes.
 struct bl_object {
     enum bl_region region;
     char *name;
-    bool own;                  // the runtime's heap
     uint64_t plain[BL_CAUSES]; // resident and not huge
 };
 
@@ -34,10 +22,11 @@ enum bl_text_mechanism {
     BL_TEXT_NONE,
     BL_TEXT_FILE,      // the page cache's own huge pages
     BL_TEXT_ANONYMOUS, // a private copy
-    BL_TEXT_SHADOW     // a shared copy on tmpfs or in a memfd
+    BL_TEXT_SHADOW,    // a shared copy on tmpfs or in a memfd
+    BL_TEXT_MECHANISMS
 };
 
-extern const char *const bl_text_mechanism_names[];
+extern const char *const bl_text_mechanism_names[BL_TEXT_MECHANISMS];
 
 struct bl_snapshot {
     struct bl_backing backing; // sums over the processes
@@ -50,6 +39,10 @@ struct bl_snapshot {
 void bl_snapshot_init(struct bl_snapshot *s);
 // Adds what backs `pid` now; 0 or -errno (and then nothing was added).
 int bl_snapshot_add(struct bl_snapshot *s, int pid);
+// Adds `plain` bytes of one object.
+void bl_snapshot_add_object(struct bl_snapshot *s, enum bl_region region,
+                            const char *name, enum bl_cause cause,
+                            uint64_t plain);
 void bl_snapshot_free(struct bl_snapshot *s);
 
 #endif

@@ -25,6 +25,9 @@
 const char *const bl_region_names[BL_REGIONS] = {"heap", "text", "data",
                                                  "stack", "other"};
 
+const char *const bl_cause_names[BL_CAUSES] = {"none", "small",    "refused",
+                                               "tail", "shortage", "unadvised"};
+
 struct record {
     struct bl_mapping m;
     bool readable;
@@ -47,6 +50,7 @@ struct reader {
     uint64_t guard_end;    // end of the last guard; 0: none
     size_t line_len;
     char line[LINE_CAPACITY];
+    char last_file[PATH_CAPACITY]; // whose .bss may follow
 };
 
 static bool is_object_file(const struct record *r) {
@@ -59,10 +63,31 @@ static bool is_anonymous(const struct record *r) {
             bl_str_starts(r->path, "/anon_hugepage"));
 }
 
+static void copy_path(char *to, const char *from) {
+    size_t n = 0;
+    for (; from[n] && n + 1 < PATH_CAPACITY; n++)
+        to[n] = from[n];
+    to[n] = '\0';
+}
+
+static const char *object_of(struct reader *s, const struct record *r) {
+    if (r->m.region == BL_REGION_HEAP && r->m.start >= BL_TERRITORY_LOW &&
+        r->m.end <= BL_TERRITORY_HIGH)
+        return BL_OWN_HEAP;
+    if (r->m.region == BL_REGION_DATA && !r->path[0] && s->last_file[0])
+        return s->last_file;
+    if (r->m.region == BL_REGION_STACK)
+        return r->path[0] == '[' ? "[stack]" : "thread stacks";
+    return r->path[0] ? r->path : "anonymous memory";
+}
+
 static void emit(struct reader *s, struct record *r, enum bl_region region) {
     struct bl_region_backing *sum = &s->out->region[region];
     r->m.region = region;
     r->m.path = r->path;
+    r->m.object = object_of(s, r);
+    if (r->path[0] == '/')
+        copy_path(s->last_file, r->path);
     sum->bytes += r->m.rss + r->m.hugetlb;
     sum->huge += r->m.huge + r->m.hugetlb;
     sum->hugetlb += r->m.hugetlb;
@@ -183,13 +208,6 @@ static const char *skip_word(const char *p) {
     return skip_spaces(p);
 }
 
-static void copy_path(char *to, const char *from) {
-    size_t n = 0;
-    for (; from[n] && n + 1 < PATH_CAPACITY; n++)
-        to[n] = from[n];
-    to[n] = '\0';
-}
-
 // "start-end perms offset device inode   path"
 static void begin_mapping(struct reader *s, const char *line) {
     struct record *r = &s->now;
@@ -303,6 +321,19 @@ int bl_backing_read(int pid, struct bl_backing *out, bl_mapping_fn *each,
         return n < 0 ? (int)n : -3; // the process is gone: ESRCH
     }
     return 0;
+}
+
+enum bl_cause bl_mapping_cause(const struct bl_mapping *m, uint64_t *plain) {
+    *plain = m->rss > m->huge ? m->rss - m->huge : 0;
+    if (*plain == 0)
+        return BL_CAUSE_NONE;
+    if (m->refused)
+        return BL_CAUSE_REFUSED;
+    if (bl_align_up(m->start, BL_HUGE_SIZE) + BL_HUGE_SIZE > m->end)
+        return BL_CAUSE_SMALL;
+    if (!m->eligible)
+        return BL_CAUSE_UNADVISED;
+    return *plain < BL_HUGE_SIZE ? BL_CAUSE_TAIL : BL_CAUSE_SHORTAGE;
 }
 
 struct bl_region_backing bl_backing_total(const struct bl_backing *backing) {

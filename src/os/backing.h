@@ -54,6 +54,22 @@ struct bl_backing {
     bool territory; // the runtime's heap is there
 };
 
+// Why a mapping is not all huge, as far as the mapping itself shows.
+enum bl_cause {
+    BL_CAUSE_NONE,      // it is
+    BL_CAUSE_SMALL,     // holds no whole aligned 2 MiB
+    BL_CAUSE_REFUSED,   // MADV_NOHUGEPAGE
+    BL_CAUSE_TAIL,      // the kernel would give more, less than 2 MiB is used
+    BL_CAUSE_SHORTAGE,  // the kernel would give more, and did not
+    BL_CAUSE_UNADVISED, // the kernel gives none here
+    BL_CAUSES
+};
+
+extern const char *const bl_cause_names[BL_CAUSES];
+
+// What the runtime's heap is called among objects.
+#define BL_OWN_HEAP "bigleaf heap"
+
 // One mapping as the kernel shows it; sizes in bytes.
 struct bl_mapping {
     uint64_t start;
@@ -68,10 +84,11 @@ struct bl_mapping {
     enum bl_region region;
     bool writable;
     bool executable;
-    bool advised;     // MADV_HUGEPAGE
-    bool refused;     // MADV_NOHUGEPAGE
-    bool eligible;    // THPeligible: 1
-    const char *path; // "" for anonymous memory; cut at 255 bytes
+    bool advised;       // MADV_HUGEPAGE
+    bool refused;       // MADV_NOHUGEPAGE
+    bool eligible;      // THPeligible: 1
+    const char *path;   // "" for anonymous memory; cut at 255 bytes
+    const char *object; // what to call it in a report
 };
 
 // Called once per mapping, in the order of addresses.
@@ -81,6 +98,10 @@ typedef void bl_mapping_fn(const struct bl_mapping *mapping, void *context);
 // the kernel does not tell, and then *out is all zero.
 int bl_backing_read(int pid, struct bl_backing *out, bl_mapping_fn *each,
                     void *context);
+
+// Why, and how many resident bytes of the mapping are not huge.
+enum bl_cause bl_mapping_cause(const struct bl_mapping *mapping,
+                               uint64_t *plain);
 
 struct bl_region_backing bl_backing_total(const struct bl_backing *backing);
 

@@ -1,36 +1,114 @@
 // SPDX-License-Identifier: MIT
+//
+// Everything is put together in static memory, under one flag: readings may
+// come from any thread, and a stack may be small. Pages of it that no report
+// needs are never touched.
+//
 #include "runtime/report.h"
 
+#include "base/base.h"
+#include "image/image.h"
 #include "os/backing.h"
 #include "os/os.h"
 
-#define LINE_CAPACITY 6144
+#define LINE_CAPACITY (24 * BL_KIB)
+#define PARTS 32
+#define PART_NAME 256
+#define PART_WORTH (64 * BL_KIB) // smaller ones are summed up
+
+// Bytes of one object that are not huge, for one cause.
+struct part {
+    enum bl_region region;
+    enum bl_cause cause;
+    uint64_t bytes;
+    char object[PART_NAME];
+};
+
+struct reading {
+    struct bl_backing backing;
+    struct part parts[PARTS];
+    size_t part_count;
+    uint64_t rest[BL_REGIONS]; // of parts that found no room, or are small
+};
 
 static struct {
-    _Atomic(int) busy;
-    int pid; // whose peak it is; 0: none yet
-    struct bl_backing backing;
-} peak;
+    _Atomic(int) busy; // guards all that follows
+    int pid;           // whose `peak` it is; 0: none yet
+    struct reading peak;
+    struct reading now;
+    char program[PART_NAME];
+    char line[LINE_CAPACITY];
+} report;
 
-// Pairs with the release of `unlock_peak`.
-static bool try_lock_peak(void) {
-    return bl_exchange_acquire(&peak.busy, 1) == 0;
+// Pairs with the release of `unlock_report`.
+static bool try_lock_report(void) {
+    return bl_exchange_acquire(&report.busy, 1) == 0;
 }
 
-static void unlock_peak(void) { bl_store_release(&peak.busy, 0); }
+static void unlock_report(void) { bl_store_release(&report.busy, 0); }
+
+static void copy_name(char *to, const char *from) {
+    struct bl_text t;
+    bl_text_init(&t, to, PART_NAME);
+    bl_text_str(&t, from);
+}
+
+static struct part *find_part(struct reading *r, const struct bl_mapping *m,
+                              enum bl_cause cause) {
+    for (size_t i = r->part_count; i-- > 0;) {
+        struct part *p = &r->parts[i];
+        if (p->region == m->region && p->cause == cause &&
+            bl_str_eq(p->object, m->object))
+            return p;
+    }
+    return NULL;
+}
+
+static void take_mapping(const struct bl_mapping *m, void *context) {
+    struct reading *r = context;
+    uint64_t plain;
+    const enum bl_cause cause = bl_mapping_cause(m, &plain);
+    // The program itself is the first file mapped with code.
+    if (report.program[0] == '\0' && m->executable && m->path[0] == '/')
+        copy_name(report.program, m->path);
+    if (plain == 0)
+        return;
+    struct part *p = find_part(r, m, cause);
+    if (p) {
+        p->bytes += plain;
+    } else if (plain >= PART_WORTH && r->part_count < PARTS) {
+        p = &r->parts[r->part_count++];
+        *p = (struct part){.region = m->region, .cause = cause, .bytes = plain};
+        copy_name(p->object, m->object);
+    } else {
+        r->rest[m->region] += plain;
+    }
+}
+
+// 0 or -errno.
+static int read_now(struct reading *r) {
+    r->part_count = 0;
+    for (int i = 0; i < BL_REGIONS; i++)
+        r->rest[i] = 0;
+    report.program[0] = '\0';
+    return bl_backing_read(0, &r->backing, take_mapping, r);
+}
+
+static bool is_more(const struct reading *a, const struct reading *b) {
+    return bl_backing_total(&a->backing).bytes >
+           bl_backing_total(&b->backing).bytes;
+}
 
 void bl_report_peak(void) {
-    struct bl_backing now;
     const int pid = bl_os_pid();
-    if (!try_lock_peak())
+    if (!try_lock_report())
         return;
-    if (bl_backing_read(0, &now, NULL, NULL) == 0 &&
-        (peak.pid != pid || bl_backing_total(&now).bytes >
-                                bl_backing_total(&peak.backing).bytes)) {
-        peak.backing = now;
-        peak.pid = pid;
+    if (read_now(&report.now) == 0 &&
+        (report.pid != pid || is_more(&report.now, &report.peak))) {
+        report.peak = report.now;
+        report.pid = pid;
     }
-    unlock_peak();
+    unlock_report();
 }
 
 static void put_key(struct bl_text *t, const char *key) {
@@ -42,6 +120,12 @@ static void put_number(struct bl_text *t, const char *key, uint64_t value) {
     bl_text_char(t, ',');
     put_key(t, key);
     bl_text_u64(t, value);
+}
+
+static void put_string(struct bl_text *t, const char *key, const char *value) {
+    bl_text_char(t, ',');
+    put_key(t, key);
+    bl_text_json(t, value);
 }
 
 static void put_backing(struct bl_text *t, const char *key,
@@ -62,6 +146,48 @@ static void put_backing(struct bl_text *t, const char *key,
     bl_text_char(t, '}');
 }
 
+static void put_part(struct bl_text *t, enum bl_region region,
+                     const char *object, enum bl_cause cause, uint64_t bytes) {
+    if (t->data[t->len - 1] == '}')
+        bl_text_char(t, ',');
+    bl_text_str(t, "{\"region\":");
+    bl_text_json(t, bl_region_names[region]);
+    put_string(t, "object", object);
+    put_string(t, "cause", bl_cause_names[cause]);
+    put_number(t, "bytes", bytes);
+    bl_text_char(t, '}');
+}
+
+static void put_parts(struct bl_text *t, const struct reading *r) {
+    bl_text_str(t, ",\"parts\":[");
+    for (size_t i = 0; i < r->part_count; i++)
+        put_part(t, r->parts[i].region, r->parts[i].object, r->parts[i].cause,
+                 r->parts[i].bytes);
+    for (int i = 0; i < BL_REGIONS; i++) {
+        if (r->rest[i])
+            put_part(t, (enum bl_region)i, "smaller objects", BL_CAUSE_SMALL,
+                     r->rest[i]);
+    }
+    bl_text_char(t, ']');
+}
+
+static void put_image(struct bl_text *t) {
+    const struct bl_image_record *records;
+    const uint32_t count = bl_image_records(&records);
+    bl_text_str(t, ",\"image\":[");
+    for (uint32_t i = 0; i < count; i++) {
+        const struct bl_image_record *r = &records[i];
+        bl_text_str(t, i ? ",{\"object\":" : "{\"object\":");
+        bl_text_json(t, r->path);
+        put_string(t, "mechanism", bl_image_mechanism_names[r->mechanism]);
+        put_string(t, "reason", r->reason ? r->reason : "");
+        put_number(t, "unit_bytes", r->unit_bytes);
+        put_number(t, "huge_bytes", r->huge_bytes);
+        bl_text_char(t, '}');
+    }
+    bl_text_char(t, ']');
+}
+
 static void put_statistics(struct bl_text *t) {
     const char *comma = "";
     bl_text_str(t, ",\"statistics\":{");
@@ -75,24 +201,26 @@ static void put_statistics(struct bl_text *t) {
     bl_text_char(t, '}');
 }
 
-// The program itself is the first file mapped with code.
-static void note_program(const struct bl_mapping *m, void *context) {
-    struct bl_text *name = context;
-    if (name->len == 0 && m->executable && m->path[0] == '/')
-        bl_text_str(name, m->path);
-}
-
-static void put_regions(struct bl_text *t, const struct bl_backing *end,
-                        int pid) {
-    const bool own = try_lock_peak();
-    const struct bl_backing *most = end;
-    if (own && peak.pid == pid &&
-        bl_backing_total(&peak.backing).bytes > bl_backing_total(end).bytes)
-        most = &peak.backing;
-    put_backing(t, "peak", most);
-    put_backing(t, "end", end);
-    if (own)
-        unlock_peak();
+static void put_process(struct bl_text *t, int pid) {
+    const int error = read_now(&report.now);
+    bl_text_str(t, "{\"schema\":\"bigleaf.process/1\"");
+    put_number(t, "pid", (uint64_t)pid);
+    put_number(t, "ppid", (uint64_t)bl_os_parent_pid());
+    put_string(t, "exe", report.program);
+    put_number(t, "thp_disabled", (uint64_t)(bl_os_thp_disabled() > 0));
+    if (error == 0) {
+        const bool kept =
+            report.pid == pid && is_more(&report.peak, &report.now);
+        const struct reading *most = kept ? &report.peak : &report.now;
+        put_backing(t, "peak", &most->backing);
+        put_backing(t, "end", &report.now.backing);
+        put_parts(t, most);
+    } else {
+        put_number(t, "backing_unknown_errno", (uint64_t)-error);
+    }
+    put_image(t);
+    put_statistics(t);
+    bl_text_str(t, "}\n");
 }
 
 static void append(const char *path, const struct bl_text *line) {
@@ -106,27 +234,14 @@ static void append(const char *path, const struct bl_text *line) {
 }
 
 void bl_report_exit(const char *path) {
-    char buffer[LINE_CAPACITY];
-    char program_buffer[256];
     struct bl_text t;
-    struct bl_text program;
-    struct bl_backing end;
-    const int pid = bl_os_pid();
-    bl_text_init(&program, program_buffer, sizeof program_buffer);
-    const int error = bl_backing_read(0, &end, note_program, &program);
-    bl_text_init(&t, buffer, sizeof buffer);
-    bl_text_str(&t, "{\"schema\":\"bigleaf.process/1\"");
-    put_number(&t, "pid", (uint64_t)pid);
-    put_number(&t, "ppid", (uint64_t)bl_os_parent_pid());
-    bl_text_str(&t, ",\"exe\":");
-    bl_text_json(&t, program.data);
-    put_number(&t, "thp_disabled", (uint64_t)(bl_os_thp_disabled() > 0));
-    if (error == 0)
-        put_regions(&t, &end, pid);
-    else
-        put_number(&t, "backing_unknown_errno", (uint64_t)-error);
-    put_statistics(&t);
-    bl_text_str(&t, "}\n");
+    // A reading on another thread ends soon, but may not be waited for: this
+    // may run in a signal handler over it.
+    if (!try_lock_report())
+        return;
+    bl_text_init(&t, report.line, sizeof report.line);
+    put_process(&t, bl_os_pid());
     if (!t.cut)
         append(path, &t);
+    unlock_report();
 }

@@ -2,14 +2,15 @@
 //
 // What a process says of itself when it ends: one line of JSON, schema
 // `bigleaf.process/1`, appended to the file that BIGLEAF_REPORT names. It
-// holds what the kernel says backs each region, at the end and at the peak,
-// and the runtime's statistics, which tell why a part is not huge.
+// holds what the kernel says backs each region, at the peak and at the end,
+// the parts that are not huge at the peak with their causes, what became of
+// the image, and the runtime's statistics.
 //
 // The peak is read when the reservoir is about to shrink for the first time
 // after it grew; a process that never shrinks has its peak at its end.
 //
 // Allocates nothing, keeps errno, never fails loudly: a report must not
-// disturb the program. Needs 16 KiB of stack.
+// disturb the program. Needs 8 KiB of stack.
 //
 #ifndef BL_RUNTIME_REPORT_H
 #define BL_RUNTIME_REPORT_H
