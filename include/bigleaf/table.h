@@ -122,9 +122,10 @@ struct bl_subgoal *bl_table_find_call(struct bl_table_thread *thread,
                                       struct bl_table *table,
                                       const uint64_t *tokens, size_t n);
 
-// What the thread may drop of one table or of all: its private tables at once;
-// shared ones when it is the only thread attached. False, and nothing done,
-// where the thread is still evaluating one of the calls concerned.
+// Empties one table, or all, as this thread sees them: the next call is FRESH
+// again. Other threads keep what they share until they abolish it too or
+// detach, and the last of them frees it. False, and nothing done, where this
+// thread is still evaluating one of the calls concerned.
 bool bl_table_abolish(struct bl_table_thread *thread, struct bl_table *table);
 bool bl_table_abolish_all(struct bl_table_thread *thread);
 
@@ -206,6 +207,7 @@ void bl_table_count(struct bl_table_thread *thread, struct bl_table *table,
 enum bl_table_type {
     BL_TYPE_TABLE,        // table entries
     BL_TYPE_VIEW,         // a thread's share in one table
+    BL_TYPE_CALLS,        // roots of shared call tries: SS and FS
     BL_TYPE_BUCKETS,      // per-thread buckets, beyond those in the entries
     BL_TYPE_CALL_NODE,    // nodes of call tries
     BL_TYPE_SUBGOAL,      // subgoal frames with their answers: NS and SS

@@ -19,6 +19,7 @@ struct type_info {
 static const struct type_info types[BL_TYPE_COUNT] = {
     [BL_TYPE_TABLE] = {"table entry", sizeof(struct bl_table), 64},
     [BL_TYPE_VIEW] = {"table view", sizeof(struct bl_table_view), 0},
+    [BL_TYPE_CALLS] = {"shared calls", sizeof(struct bl_shared_calls), 0},
     [BL_TYPE_BUCKETS] = {"buckets", sizeof(struct bl_buckets), 64},
     [BL_TYPE_CALL_NODE] = {"call node", sizeof(struct bl_trie_node), 32},
     [BL_TYPE_SUBGOAL] = {"subgoal",

@@ -3,28 +3,29 @@
 // Subgoal entries: what SS and FS have in common. An entry hangs below the
 // last node of a shared call trie and has a cell per thread for that thread's
 // frame. Entries are added under no lock (an exchange decides who was first)
-// and removed only when one thread is left.
+// and removed with the whole trie, when no thread has a view of it.
 //
 #include "table/space.h"
 #include "table/trie_parts.h"
 
 static struct bl_trie_node *find_call(struct bl_table_thread *thread,
-                                      struct bl_table *table,
+                                      struct bl_shared_calls *calls,
                                       const uint64_t *tokens, size_t n,
                                       bool make) {
     bl_retired_rest(&thread->retired, &thread->space->epochs);
-    struct bl_trie_node *node = &table->root;
+    struct bl_trie_node *node = &calls->root;
     for (size_t i = 0; i < n && node != NULL; i++)
         node = make ? bl_shared_step(thread, BL_TYPE_CALL_NODE, node, tokens[i])
                     : bl_kids_find(bl_load_acquire(&node->kids), tokens[i]);
     return node;
 }
 
-static void push_entry(struct bl_table *table, struct bl_subgoal_entry *entry) {
+static void push_entry(struct bl_shared_calls *calls,
+                       struct bl_subgoal_entry *entry) {
     // Relaxed: the exchange checks it.
-    entry->next = bl_load_relaxed(&table->entries);
+    entry->next = bl_load_relaxed(&calls->entries);
     // Pairs with the acquire of whoever walks the list.
-    while (!bl_cas_weak_release(&table->entries, &entry->next, entry)) {
+    while (!bl_cas_weak_release(&calls->entries, &entry->next, entry)) {
     }
 }
 
@@ -47,7 +48,7 @@ static struct bl_subgoal_entry *new_entry(struct bl_memory *memory,
 
 // The entry of a call's last node, made if there is none; NULL without memory.
 static struct bl_subgoal_entry *ensure_entry(struct bl_memory *memory,
-                                             struct bl_table *table,
+                                             struct bl_shared_calls *calls,
                                              struct bl_trie_node *call,
                                              bool with_answers) {
     struct bl_subgoal_entry *const entry =
@@ -57,7 +58,7 @@ static struct bl_subgoal_entry *ensure_entry(struct bl_memory *memory,
     void *there = NULL;
     // Pairs with the acquire loads of `data` in this file.
     if (bl_cas_strong_acq_rel(&call->data, &there, entry)) {
-        push_entry(table, entry);
+        push_entry(calls, entry);
         return entry;
     }
     bl_memory_free(memory, with_answers ? BL_TYPE_SHARED_ENTRY : BL_TYPE_ENTRY,
@@ -69,14 +70,14 @@ struct bl_subgoal *bl_entry_call(struct bl_table_thread *thread,
                                  struct bl_table_view *view,
                                  const uint64_t *tokens, size_t n, bool make,
                                  bool with_answers) {
-    struct bl_table *const table = view->table;
+    struct bl_shared_calls *const calls = view->calls;
     struct bl_memory *const memory = &thread->common;
-    struct bl_trie_node *const node = find_call(thread, table, tokens, n, make);
+    struct bl_trie_node *const node = find_call(thread, calls, tokens, n, make);
     if (node == NULL)
         return NULL;
     struct bl_subgoal_entry *entry = bl_load_acquire(&node->data);
     if (entry == NULL && make)
-        entry = ensure_entry(memory, table, node, with_answers);
+        entry = ensure_entry(memory, calls, node, with_answers);
     if (entry == NULL)
         return NULL;
     _Atomic(void *) *const cell =
@@ -106,9 +107,9 @@ void bl_entry_unlink_view(struct bl_table_thread *thread,
     }
 }
 
-void bl_entry_free_shared(struct bl_memory *memory, struct bl_table *table,
-                          bool with_answers) {
-    struct bl_subgoal_entry *entry = bl_load_acquire(&table->entries);
+void bl_entry_free_shared(struct bl_memory *memory,
+                          struct bl_shared_calls *calls, bool with_answers) {
+    struct bl_subgoal_entry *entry = bl_load_acquire(&calls->entries);
     while (entry != NULL) {
         struct bl_subgoal_entry *const next = entry->next;
         if (with_answers)
@@ -119,13 +120,11 @@ void bl_entry_free_shared(struct bl_memory *memory, struct bl_table *table,
                        entry);
         entry = next;
     }
-    bl_store_relaxed(&table->entries, NULL);
-    bl_trie_free(memory, BL_TYPE_CALL_NODE, &table->root, false);
-    bl_node_init_root(&table->root);
+    bl_trie_free(memory, BL_TYPE_CALL_NODE, &calls->root, false);
 }
 
 struct bl_trie_node *bl_entry_call_root(struct bl_table_view *view) {
-    return &view->table->root;
+    return &view->calls->root;
 }
 
 // ---- buckets

@@ -43,9 +43,20 @@ struct bl_subgoal_entry {
     struct bl_answers answers[];            // one under FS
 };
 
+// A shared call trie with all that hangs below it. The table's current one
+// serves the threads that come; abolishing puts it out of service, and it is
+// freed with the last view of it.
+struct bl_shared_calls {
+    struct bl_trie_node root;
+    _Atomic(struct bl_subgoal_entry *) entries; // all of them
+    unsigned views;                             // space.lock
+    bool abolished;                             // space.lock
+};
+
 struct bl_table_view {
-    struct bl_table *table;     // const
-    struct bl_table_view *next; // the thread's views
+    struct bl_table *table;        // const
+    struct bl_table_view *next;    // the thread's views
+    struct bl_shared_calls *calls; // const: SS, FS
     struct bl_subgoal *subgoals;
     struct bl_trie_node root; // NS: of the call trie
 };
@@ -67,8 +78,10 @@ struct bl_design {
     // Takes the thread's frames out of what is shared, as their pools go next.
     void (*unlink_view)(struct bl_table_thread *thread,
                         struct bl_table_view *view);
-    // Frees, one by one, what threads share. No thread has a view.
-    void (*free_shared)(struct bl_memory *memory, struct bl_table *table);
+    // SS, FS: frees, one by one, a call trie that no thread has a view of, but
+    // not the `calls` themselves.
+    void (*free_shared)(struct bl_memory *memory,
+                        struct bl_shared_calls *calls);
     // The root of the call trie that the view sees.
     struct bl_trie_node *(*call_root)(struct bl_table_view *view);
 };
@@ -84,9 +97,8 @@ struct bl_table {
     void *user;                     // const
     struct bl_table *next;          // const: the space's tables
     _Atomic(struct bl_buckets *) more;
-    _Atomic(void *) cell[BL_BUCKETS_TABLE];     // views; owner of the cell
-    struct bl_trie_node root;                   // SS, FS: of the call trie
-    _Atomic(struct bl_subgoal_entry *) entries; // SS, FS: all of them
+    _Atomic(void *) cell[BL_BUCKETS_TABLE]; // views; owner of the cell
+    struct bl_shared_calls *calls; // space.lock: SS, FS; NULL: none yet
     char name[64];
 };
 
@@ -124,6 +136,18 @@ struct bl_table_thread {
     struct bl_pools pools; // private
 };
 
+// ---- views and shared call tries (views.c)
+
+// Frees all that is the thread's own, and what it was the last to share.
+void bl_views_drop(struct bl_table_thread *thread);
+
+// Frees all tables, of which no thread has a view, block by block.
+void bl_tables_free(struct bl_table_space *space);
+
+// The thread's view of the table; NULL if none was made.
+struct bl_table_view *bl_view_find(struct bl_table_thread *thread,
+                                   struct bl_table *table);
+
 // ---- buckets
 
 // The cell of that thread, made if `make`; NULL where there is none or no
@@ -146,10 +170,6 @@ enum bl_answer_result bl_shared_insert(struct bl_table_thread *thread,
 
 // ---- subgoals
 
-// The thread's view of the table; NULL if none was made.
-struct bl_table_view *bl_view_find(struct bl_table_thread *thread,
-                                   struct bl_table *table);
-
 // A frame in the thread's private memory, on the view's list.
 struct bl_subgoal *bl_subgoal_new(struct bl_table_thread *thread,
                                   struct bl_table_view *view,
@@ -165,8 +185,8 @@ struct bl_subgoal *bl_entry_call(struct bl_table_thread *thread,
                                  bool with_answers);
 void bl_entry_unlink_view(struct bl_table_thread *thread,
                           struct bl_table_view *view);
-void bl_entry_free_shared(struct bl_memory *memory, struct bl_table *table,
-                          bool with_answers);
+void bl_entry_free_shared(struct bl_memory *memory,
+                          struct bl_shared_calls *calls, bool with_answers);
 struct bl_trie_node *bl_entry_call_root(struct bl_table_view *view);
 
 // ---- tries as wholes (walk.c)

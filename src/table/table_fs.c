@@ -38,8 +38,9 @@ static void free_view(struct bl_table_thread *thread,
     view->subgoals = NULL;
 }
 
-static void free_shared(struct bl_memory *memory, struct bl_table *table) {
-    bl_entry_free_shared(memory, table, true);
+static void free_shared(struct bl_memory *memory,
+                        struct bl_shared_calls *calls) {
+    bl_entry_free_shared(memory, calls, true);
 }
 
 const struct bl_design bl_design_fs = {.call = call,

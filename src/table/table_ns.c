@@ -55,9 +55,10 @@ static void unlink_view(struct bl_table_thread *thread,
     (void)view;
 }
 
-static void free_shared(struct bl_memory *memory, struct bl_table *table) {
+static void free_shared(struct bl_memory *memory,
+                        struct bl_shared_calls *calls) {
     (void)memory;
-    (void)table;
+    (void)calls;
 }
 
 static struct bl_trie_node *call_root(struct bl_table_view *view) {

@@ -275,6 +275,57 @@ TEST(abandoned_call_starts_anew) {
     }
 }
 
+// Two threads' views, used from one thread in turn.
+static void abolition_leaves_others_alone(struct bench *b,
+                                          enum bl_table_design design) {
+    struct bl_table_thread *const other = bl_table_attach(b->space);
+    struct bl_table_thread *const both[] = {b->thread, other};
+    const uint64_t call[] = {number(1), 2};
+    struct bl_subgoal *sg[2];
+    for (unsigned k = 0; k < 2; k++) {
+        sg[k] = bl_table_call(both[k], b->table, call, 2);
+        expect_int_eq(bl_subgoal_state(sg[k]),
+                      k == 1 && design == BL_TABLE_FS ? BL_COMPLETE : BL_FRESH);
+        for (uint64_t i = 1; i <= 100; i++) {
+            const uint64_t token = number(i);
+            bl_answer_insert(both[k], sg[k], &token, 1);
+        }
+        bl_subgoal_complete(both[k], sg[k]);
+    }
+    struct bl_answer_cursor cursor = {NULL, 0};
+    expect_ptr_ne(bl_answer_next(sg[1], &cursor), NULL);
+    expect_true(bl_table_abolish(b->thread, b->table));
+    sg[0] = bl_table_call(b->thread, b->table, call, 2);
+    expect_int_eq(bl_subgoal_state(sg[0]), BL_FRESH);
+    expect_size_eq(bl_answer_count(sg[0]), 0);
+    const uint64_t token = number(500);
+    bl_answer_insert(b->thread, sg[0], &token, 1);
+    uint64_t rest = 0;
+    while (bl_answer_next(sg[1], &cursor) != NULL)
+        rest++;
+    expect_size_eq(rest, 99);
+    expect_ptr_eq(bl_table_call(other, b->table, call, 2), sg[1]);
+    expect_size_eq(bl_table_check(other), 100);
+    expect_true(bl_table_abolish_all(other));
+    expect_size_eq(bl_table_check(other), 0);
+    sg[1] = bl_table_call(other, b->table, call, 2);
+    expect_size_eq(bl_answer_count(sg[1]), 0);
+    expect_size_eq(bl_table_check(b->thread), 1);
+    bl_table_detach(other);
+    expect_true(bl_table_abolish(b->thread, b->table));
+    for (unsigned type = 0; type < BL_TYPE_COUNT; type++)
+        expect_size_eq(blocks_of(b, (enum bl_table_type)type),
+                       type == BL_TYPE_TABLE);
+}
+
+TEST(abolition_leaves_others_alone) {
+    for (unsigned i = 0; i < VARIANTS; i++) {
+        struct bench b = open_bench(&variants[i]);
+        abolition_leaves_others_alone(&b, variants[i].design);
+        close_bench(&b);
+    }
+}
+
 TEST(designs_live_side_by_side) {
     struct bench b = open_bench(&variants[0]);
     struct bl_table *tables[3];

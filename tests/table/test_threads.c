@@ -5,12 +5,13 @@
 // the closure of the graph. And threads come and go, more of them than there
 // are direct cells.
 //
-#include "bigleaf/table.h"
 #include "bl_test.h"
+#include "table/table.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define NODES 96
 #define THREADS_MAX 100
@@ -310,6 +311,38 @@ TEST(sets_grow_under_their_readers) {
         bl_table_space_delete(g.space);
         pthread_barrier_destroy(&g.barrier);
     }
+}
+
+// ---- an answer whose place is taken and which is not written yet
+
+static void *write_late(void *arg) {
+    struct bl_answers *const answers = arg;
+    struct bl_answer_chunk *const chunk = bl_load_relaxed(&answers->first);
+    usleep(20000);
+    chunk->answers[0].token = number(7);
+    bl_store_release(&chunk->answers[0].parent, &answers->root);
+    return NULL;
+}
+
+TEST(reader_waits_for_an_answer_on_its_way) {
+    static struct bl_answers answers;
+    struct bl_answer_chunk *const chunk =
+        calloc(1, sizeof(*chunk) + 3 * sizeof(struct bl_answer));
+    chunk->capacity = 3;
+    bl_store_relaxed(&chunk->used, 1);
+    bl_store_relaxed(&answers.first, chunk);
+    bl_store_relaxed(&answers.last, chunk);
+    answers.shared = true;
+    pthread_t id;
+    assert_int_eq(pthread_create(&id, NULL, write_late, &answers), 0);
+    struct bl_answer_cursor cursor = {NULL, 0};
+    const struct bl_answer *const answer = bl_answers_next(&answers, &cursor);
+    assert_ptr_ne(answer, NULL);
+    expect_size_eq(answer->token, number(7));
+    expect_ptr_eq(bl_load_relaxed(&answer->parent), &answers.root);
+    expect_ptr_eq(bl_answers_next(&answers, &cursor), NULL);
+    pthread_join(id, NULL);
+    free(chunk);
 }
 
 TEST(one_thread) {
