@@ -19,6 +19,7 @@ struct maker {
     const struct bl_layout *layout;
     struct bl_layout_sections sections;
     Elf64_Ehdr header;
+    int directory;
     int fd;
     unsigned char *chunk; // CHUNK bytes
 };
@@ -153,13 +154,11 @@ static void read_sections(struct maker *m, Elf64_Shdr *table) {
 
 static const char *fill(struct maker *m, struct bl_layout *layout) {
     const struct bl_shadow_source *source = m->source;
-    struct bl_file_system_facts system;
     bl_layout_make(source->elf, source->facts.size, source->phase,
                    &m->sections, layout);
     m->layout = layout;
-    if (bl_file_system_facts(m->fd, &system) < 0 ||
-        layout->copied > system.free_bytes / 2)
-        return "the copy would fill the tmpfs of the shadow directory";
+    if (!bl_shadow_make_room(m->directory, layout->copied))
+        return "the shadows would take too much of the tmpfs";
     if (layout->size > bl_file_size_limit())
         return "the copy would exceed the limit on file sizes";
     const int sized = bl_file_set_size(m->fd, layout->size);
@@ -179,7 +178,7 @@ static const char *fill(struct maker *m, struct bl_layout *layout) {
 const char *bl_shadow_make(int directory,
                            const struct bl_shadow_source *source,
                            struct bl_layout *layout) {
-    struct maker m = {.source = source};
+    struct maker m = {.source = source, .directory = directory};
     const size_t table = BL_LAYOUT_SECTIONS * sizeof(Elf64_Shdr);
     if (bl_file_read_at(source->fd, &m.header, sizeof m.header, 0) < 0)
         return "the file cannot be read";

@@ -16,4 +16,8 @@
 const char *bl_shadow_make(int directory, const struct bl_shadow_source *source,
                            struct bl_layout *layout);
 
+// Makes room for `bytes` more among the shadows, those unused for longest
+// first. False where they already take their share of the tmpfs.
+bool bl_shadow_make_room(int directory, uint64_t bytes);
+
 #endif

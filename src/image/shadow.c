@@ -10,11 +10,13 @@
 #include <errno.h>
 
 #define PATH_CAPACITY 512
-// Long enough for a program that is run once a week.
-#define UNUSED_SECONDS (7 * 24 * 3600)
+// Long enough for a program that is run once a week; where room is short,
+// what was not used today goes, and then what was not used this hour.
+static const uint64_t unused_seconds[] = {7 * 24 * 3600, 24 * 3600, 3600};
 // A clock tick of the coarsest kernels is 10 ms: a file that changed less
 // than two ago may change again with the same time stamp.
 #define SETTLED_MS 20
+#define CLEAN_WAIT_MS 2000
 #define SEAL_MAGIC UINT64_C(0x31304c41534c42) // "BLSAL01"
 
 // All fields are 64 bits wide: no padding, so bytes can be summed and written.
@@ -248,13 +250,11 @@ static const char *make_locked(int directory, const struct names *names,
                                struct bl_shadow_source *source) {
     struct bl_file_facts after;
     struct bl_layout layout;
-    struct bl_shadow_census census;
     const char *wrong = let_source_settle(source);
     if (wrong)
         return wrong;
     bl_file_unlink_at(directory, names->seal);
     bl_file_unlink_at(directory, names->shadow);
-    bl_shadow_clean(directory, UNUSED_SECONDS, &census);
     wrong = bl_shadow_make(directory, source, &layout);
     if (wrong) {
         bl_file_unlink_at(directory, BL_SHADOW_TEMPORARY);
@@ -383,68 +383,107 @@ struct cleaning {
     struct bl_shadow_census *census;
 };
 
-static void remove_file(struct cleaning *c, const char *name) {
-    struct bl_file_facts facts;
-    const int fd = bl_file_open_at(c->directory, name);
-    if (fd >= 0 && bl_file_facts(fd, &facts) == 0) {
-        c->census->files++;
-        c->census->bytes += facts.size;
+static bool facts_of(int directory, const char *name,
+                     struct bl_file_facts *out) {
+    const int fd = bl_file_open_at(directory, name);
+    if (fd < 0)
+        return false;
+    const bool told = bl_file_facts(fd, out) == 0;
+    bl_os_close(fd);
+    return told;
+}
+
+// Without its seal a file is what a maker left that died; we hold the lock.
+// What is being made now has no seal either, so it is passed over by name.
+static void clean_shadow(struct cleaning *c, const char *name,
+                         const struct bl_file_facts *facts) {
+    char seal[280];
+    struct bl_text t;
+    struct bl_file_facts seal_facts;
+    bl_text_init(&t, seal, sizeof seal);
+    bl_text_str(&t, name);
+    bl_text_str(&t, ".seal");
+    if (facts_of(c->directory, seal, &seal_facts) &&
+        seal_facts.modified.seconds > c->before) {
+        c->census->left++;
+        c->census->left_bytes += facts->allocated;
+        return;
     }
-    if (fd >= 0)
-        bl_os_close(fd);
+    c->census->removed++;
+    c->census->removed_bytes += facts->allocated;
+    bl_file_unlink_at(c->directory, seal);
     bl_file_unlink_at(c->directory, name);
 }
 
-static bool ends_with(const char *s, const char *tail, size_t *stem) {
-    size_t n = 0;
-    size_t m = 0;
-    while (s[n])
-        n++;
-    while (tail[m])
-        m++;
-    *stem = n - m;
-    return n >= m && bl_str_eq(s + n - m, tail);
+// True, and its length without the ending.
+static bool is_seal(const char *name, size_t *stem) {
+    static const char ending[] = ".seal";
+    const size_t n = bl_str_len(name, 256);
+    *stem = n - (sizeof ending - 1);
+    return n >= sizeof ending - 1 && bl_str_eq(name + *stem, ending);
 }
 
-// A shadow goes with its seal, when that was not used for long.
 static bool clean_one(const char *name, void *context) {
     struct cleaning *c = context;
     struct bl_file_facts facts;
     char shadow[256];
     struct bl_text t;
     size_t stem;
-    if (!ends_with(name, ".seal", &stem)) {
-        // Without a seal it is what a maker left that died; we hold the lock.
-        bl_text_init(&t, shadow, sizeof shadow);
-        bl_text_str(&t, name);
-        bl_text_str(&t, ".seal");
-        const int fd = bl_file_open_at(c->directory, shadow);
-        if (fd < 0)
-            remove_file(c, name);
-        else
-            bl_os_close(fd);
+    if (bl_str_eq(name, BL_SHADOW_TEMPORARY))
+        return true;
+    if (!is_seal(name, &stem)) {
+        if (!facts_of(c->directory, name, &facts))
+            facts = (struct bl_file_facts){0};
+        clean_shadow(c, name, &facts);
         return true;
     }
-    const int fd = bl_file_open_at(c->directory, name);
-    const bool told = fd >= 0 && bl_file_facts(fd, &facts) == 0;
-    if (fd >= 0)
-        bl_os_close(fd);
-    if (told && facts.modified.seconds > c->before)
-        return true;
     bl_text_init(&t, shadow, sizeof shadow);
     bl_text_bytes(&t, name, stem);
-    remove_file(c, name);
-    remove_file(c, shadow);
+    if (!facts_of(c->directory, shadow, &facts))
+        bl_file_unlink_at(c->directory, name);
     return true;
 }
 
-int bl_shadow_clean(int directory, uint64_t seconds,
-                    struct bl_shadow_census *out) {
+static void clean(int directory, uint64_t seconds,
+                  struct bl_shadow_census *out) {
     *out = (struct bl_shadow_census){0};
     struct cleaning c = {
         .directory = directory,
         .before = bl_file_now().seconds - (int64_t)seconds,
         .census = out,
     };
-    return bl_file_list(directory, clean_one, &c);
+    bl_file_list(directory, clean_one, &c);
+}
+
+// Half of the tmpfs is the shadows' share, and a copy may take half of what is
+// free: others live there too.
+bool bl_shadow_make_room(int directory, uint64_t bytes) {
+    struct bl_file_system_facts system;
+    struct bl_shadow_census census;
+    for (size_t i = 0; i < BL_ARRAY_LEN(unused_seconds); i++) {
+        clean(directory, unused_seconds[i], &census);
+        if (bl_file_system_facts(directory, &system) < 0)
+            return false;
+        if (bytes <= system.free_bytes / 2 &&
+            bytes + census.left_bytes <= system.bytes / 2)
+            return true;
+    }
+    return false;
+}
+
+const char *bl_shadow_clean(const char *root, uint64_t seconds,
+                            struct bl_shadow_census *out) {
+    int directory;
+    *out = (struct bl_shadow_census){0};
+    const char *wrong = bl_shadow_open_directory(root, &directory);
+    if (wrong)
+        return wrong;
+    if (bl_file_lock(directory, CLEAN_WAIT_MS) < 0) {
+        wrong = "another process is making a shadow";
+    } else {
+        bl_file_unlink_at(directory, BL_SHADOW_TEMPORARY);
+        clean(directory, seconds, out);
+    }
+    bl_os_close(directory);
+    return wrong;
 }

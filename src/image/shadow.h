@@ -69,13 +69,16 @@ const char *bl_shadow_find(int directory,
 bool bl_shadow_is_one(const char *path, const struct bl_file_facts *facts);
 
 struct bl_shadow_census {
-    uint32_t files;
-    uint64_t bytes;
+    uint32_t removed; // shadows
+    uint64_t removed_bytes;
+    uint32_t left;
+    uint64_t left_bytes;
 };
 
-// Removes shadows not used for `seconds`, and what dead makers left. Running
-// programs keep theirs: the pages go with the last of them. -errno, or 0.
-int bl_shadow_clean(int directory, uint64_t seconds,
-                    struct bl_shadow_census *out);
+// Removes this user's shadows that were not used for `seconds`, and what dead
+// makers left. Running programs keep theirs: the pages go with the last of
+// them. NULL, or why not.
+const char *bl_shadow_clean(const char *root, uint64_t seconds,
+                            struct bl_shadow_census *out);
 
 #endif

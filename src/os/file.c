@@ -30,6 +30,7 @@ static void facts_from_stat(const struct stat *s, struct bl_file_facts *out) {
         .device = s->st_dev,
         .inode = s->st_ino,
         .size = (uint64_t)s->st_size,
+        .allocated = (uint64_t)s->st_blocks * 512,
         .modified = {s->st_mtim.tv_sec, s->st_mtim.tv_nsec},
         .changed = {s->st_ctim.tv_sec, s->st_ctim.tv_nsec},
         .owner = s->st_uid,
@@ -59,11 +60,14 @@ int bl_file_system_facts(int fd, struct bl_file_system_facts *out) {
                 : magic == HUGETLBFS_MAGIC ? BL_FILE_HUGETLBFS
                                            : BL_FILE_OTHER,
         .free_bytes = (uint64_t)s.f_bavail * (uint64_t)s.f_bsize,
+        .bytes = (uint64_t)s.f_blocks * (uint64_t)s.f_bsize,
         .no_exec = (s.f_flags & ST_NOEXEC_FLAG) != 0,
     };
     // A tmpfs without a limit says 0 of 0 blocks.
-    if (s.f_blocks == 0)
+    if (s.f_blocks == 0) {
         out->free_bytes = UINT64_MAX;
+        out->bytes = UINT64_MAX;
+    }
     return 0;
 }
 

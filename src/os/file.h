@@ -22,6 +22,7 @@ struct bl_file_facts {
     uint64_t device; // as st_dev
     uint64_t inode;
     uint64_t size;
+    uint64_t allocated; // bytes that it takes
     struct bl_file_time modified; // contents
     struct bl_file_time changed;  // contents or attributes; cannot be set
     uint32_t owner;
@@ -36,6 +37,7 @@ enum bl_file_system { BL_FILE_TMPFS, BL_FILE_HUGETLBFS, BL_FILE_OTHER };
 struct bl_file_system_facts {
     enum bl_file_system kind;
     uint64_t free_bytes; // to this user
+    uint64_t bytes;      // in all; UINT64_MAX where there is no limit
     bool no_exec;
 };
 
