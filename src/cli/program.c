@@ -226,8 +226,9 @@ static void read_short_header(int fd, struct bl_program *out) {
         memcmp(b, ELFMAG, SELFMAG) != 0)
         return;
     out->bits = b[EI_CLASS] == ELFCLASS64 ? 64 : 32;
-    out->machine = b[EI_DATA] == ELFDATA2LSB ? (uint16_t)(b[18] | b[19] << 8)
-                                             : (uint16_t)(b[18] << 8 | b[19]);
+    const unsigned low = b[EI_DATA] == ELFDATA2LSB ? b[18] : b[19];
+    const unsigned high = b[EI_DATA] == ELFDATA2LSB ? b[19] : b[18];
+    out->machine = (uint16_t)(high << 8 | low);
     if (out->machine != bl_program_own_machine() || out->bits != 64)
         out->kind = BL_PROGRAM_FOREIGN;
 }

@@ -185,6 +185,7 @@ def test_this_machine_is_tried(bigleaf: Bigleaf) -> None:
     assert text.out.strip().endswith(report["verdict"])
 
 
+@pytest.mark.usefixtures("unsanitized")
 def test_refusals_are_found(bigleaf: Bigleaf, programs: Path) -> None:
     refuse = str(programs / "cli_refuse")
     ended = bigleaf("doctor", "--json", before=(refuse, "thp"))
@@ -206,6 +207,7 @@ def test_refusals_are_found(bigleaf: Bigleaf, programs: Path) -> None:
     assert ended.status == 3
 
 
+@pytest.mark.usefixtures("unsanitized")
 def test_address_space_limit_is_found(bigleaf: Bigleaf) -> None:
     ended = bigleaf(
         "doctor", before=("sh", "-c", 'ulimit -v 65536; exec "$0" "$@"')

@@ -59,6 +59,7 @@ def test_missing_file_systems(
 
 
 @AS_ROOT
+@pytest.mark.usefixtures("unsanitized")
 def test_doctor_judges_by_faults_without_proc(bigleaf: Bigleaf) -> None:
     plain = bigleaf("doctor")
     ended = bigleaf("doctor", before=without("/proc"))
