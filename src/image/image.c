@@ -6,6 +6,7 @@
 //
 #include "image/image.h"
 
+#include "image/data.h"
 #include "image/maps.h"
 #include "image/remap.h"
 #include "image/shadow.h"
@@ -302,6 +303,17 @@ static const char *start_text(void) {
     return NULL;
 }
 
+static void start_written(void) {
+    struct bl_maps maps;
+    if (bl_maps_read(0, &maps) < 0)
+        return;
+    if (image.options.data)
+        bl_image_take_data(&maps);
+    if (image.options.stack)
+        bl_image_take_stack(&maps);
+    bl_maps_free(&maps);
+}
+
 // Without a record the report could not say why nothing is huge.
 static void note_program(const char *reason) {
     char path[256];
@@ -344,6 +356,8 @@ void bl_image_start(const struct bl_image_options *options) {
         note_program(wrong);
     else if (options->text && image.count == 0)
         note_program("no whole 2 MiB unit of text or read-only data");
+    if (!must_not_start() && (options->data || options->stack))
+        start_written();
     for (uint32_t i = 0; i < image.count && options->verbose; i++)
         say_record(&image.records[i]);
 }

@@ -108,10 +108,19 @@ static enum bl_region region_by_name(const struct record *r) {
     return BL_REGIONS;
 }
 
+// A copy that `image/` made of whole units in the middle of an object.
+static bool is_copy_in_object(const struct reader *s, const struct record *r) {
+    return s->object_end == r->m.start && r->readable &&
+           r->m.start % BL_HUGE_SIZE == 0 && r->m.end % BL_HUGE_SIZE == 0;
+}
+
 static enum bl_region region_of_anonymous(struct reader *s,
                                           const struct record *r) {
     if (r->m.executable && !r->m.writable)
         return BL_REGION_TEXT;
+    if (is_copy_in_object(s, r))
+        return r->m.writable || s->behind_data ? BL_REGION_DATA
+                                               : BL_REGION_TEXT;
     if (s->behind_data && r->m.start == s->object_end && r->m.writable &&
         (s->object_inode == s->first_inode ||
          r->m.end - r->m.start <= LIBRARY_BSS_LIMIT))

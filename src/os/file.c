@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <signal.h>
 #include <sys/auxv.h>
 #include <sys/file.h>
 #include <sys/resource.h>
@@ -161,11 +162,39 @@ int bl_file_lock(int fd, uint32_t wait_ms) {
     }
 }
 
-uint64_t bl_file_size_limit(void) {
+static uint64_t limit_of(int resource) {
     struct rlimit limit;
-    if (bl_syscall4(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, &limit) < 0)
+    if (bl_syscall4(SYS_prlimit64, 0, resource, 0, &limit) < 0)
         return UINT64_MAX;
     return limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX : limit.rlim_cur;
+}
+
+uint64_t bl_file_size_limit(void) { return limit_of(RLIMIT_FSIZE); }
+uint64_t bl_file_stack_limit(void) { return limit_of(RLIMIT_STACK); }
+
+bool bl_file_kernel_is_at_least(uint64_t major_wanted,
+                                uint64_t minor_wanted) {
+    char text[80];
+    uint64_t first = 0;
+    uint64_t second = 0;
+    const char *p = text;
+    if (bl_os_read_file("/proc/sys/kernel/osrelease", text, sizeof text) <= 0 ||
+        !bl_read_u64(&p, &first) || *p++ != '.' || !bl_read_u64(&p, &second))
+        return false;
+    return first > major_wanted ||
+           (first == major_wanted && second >= minor_wanted);
+}
+
+// The kernel's set has 64 bits.
+uint64_t bl_file_block_signals(void) {
+    const uint64_t all = ~UINT64_C(0);
+    uint64_t before = 0;
+    bl_syscall4(SYS_rt_sigprocmask, SIG_BLOCK, &all, &before, sizeof all);
+    return before;
+}
+
+void bl_file_restore_signals(uint64_t before) {
+    bl_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, &before, 0, sizeof before);
 }
 
 int bl_file_set_size(int fd, uint64_t size) {

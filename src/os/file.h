@@ -115,6 +115,12 @@ long bl_file_read_maps(int pid, char *buffer, size_t capacity);
 
 // True where the kernel places this program's mappings at random.
 bool bl_file_addresses_are_random(void);
+// Soft limit on the first thread's stack; UINT64_MAX: none.
+uint64_t bl_file_stack_limit(void);
+bool bl_file_kernel_is_at_least(uint64_t major, uint64_t minor);
+// All signals of this thread, and back to what they were.
+uint64_t bl_file_block_signals(void);
+void bl_file_restore_signals(uint64_t before);
 // Threads of this process; 0 where /proc does not say.
 uint32_t bl_file_thread_count(void);
 
