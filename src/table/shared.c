@@ -189,9 +189,12 @@ static enum bl_answer_result add_leaf_locked(struct bl_memory *memory,
                                              struct bl_answers *answers,
                                              struct bl_trie_node *node,
                                              uint64_t token) {
-    struct bl_leaf_room room;
-    const enum bl_leaf_kind kind =
-        bl_leaves_make_room(memory, node, token, &room);
+    struct bl_leaf_room room = {.node = node, .slot = NULL};
+    enum bl_leaf_kind kind = BL_LEAF_ROOM;
+    // Relaxed: who holds the lock is alone in writing the set.
+    room.slot = bl_leaves_home(bl_load_relaxed(&node->leaves), token);
+    if (room.slot == NULL || bl_load_relaxed((_Atomic uint32_t *)room.slot))
+        kind = bl_leaves_make_room(memory, node, token, &room);
     if (kind == BL_LEAF_FOUND)
         return BL_ANSWER_REPEATED;
     if (kind == BL_LEAF_NO_MEMORY)
@@ -209,7 +212,7 @@ static enum bl_answer_result shared_leaf(struct bl_table_thread *thread,
                                          struct bl_trie_node *node,
                                          uint64_t token) {
     for (unsigned round = 0;; round++) {
-        if (bl_leaves_probe(bl_load_acquire(&node->leaves), token))
+        if (bl_leaves_find(bl_load_acquire(&node->leaves), token))
             return BL_ANSWER_REPEATED;
         if (!lock_or_leave(thread, node, round))
             continue;

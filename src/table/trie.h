@@ -141,6 +141,28 @@ BL_INLINE struct bl_trie_node *bl_kids_find(uint64_t word, uint64_t token) {
     return bl_kids_probe(word, token);
 }
 
+// Where a narrow token is looked for first, in a set with narrow slots of at
+// least a line; NULL for other tokens and sets.
+BL_INLINE _Atomic uint32_t *bl_leaves_home(uint64_t word, uint64_t token) {
+    const unsigned class = bl_set_class(word);
+    if (BL_UNLIKELY(class < 2 || (word & BL_SET_WIDE) || token >> 32 != 0))
+        return NULL;
+    _Atomic uint32_t *const slots = bl_set_block(word);
+    return &slots[bl_token_line(token, 4, bl_class_lines(class)) * 16 +
+                  ((token >> BL_TOKEN_KIND_BITS) & 15)];
+}
+
+BL_INLINE bool bl_leaves_find(uint64_t word, uint64_t token) {
+    _Atomic uint32_t *const home = bl_leaves_home(word, token);
+    if (BL_LIKELY(home != NULL)) {
+        // Acquire: pairs with `bl_leaves_put`; the answer is on the list.
+        const uint32_t slot = bl_load_acquire(home);
+        if (slot == 0 || slot == (uint32_t)token)
+            return slot != 0;
+    }
+    return bl_leaves_probe(word, token);
+}
+
 // ---- private tries: the thread's own, no locks
 
 // Out of line: the kid of that token, made if there is none; NULL without
@@ -173,20 +195,16 @@ BL_INLINE enum bl_answer_result bl_trie_leaf(struct bl_memory *memory,
                                              struct bl_answers *answers,
                                              struct bl_trie_node *node,
                                              uint64_t token) {
-    const uint64_t word = bl_load_relaxed(&node->leaves);
-    const unsigned class = bl_set_class(word);
-    if (BL_LIKELY(class > 1 && !(word & BL_SET_WIDE) && token >> 32 == 0)) {
-        _Atomic uint32_t *const slots = bl_set_block(word);
-        const uint64_t at =
-            bl_token_line(token, 4, bl_class_lines(class)) * 16 +
-            ((token >> BL_TOKEN_KIND_BITS) & 15);
-        const uint32_t slot = bl_load_relaxed(&slots[at]);
+    _Atomic uint32_t *const home =
+        bl_leaves_home(bl_load_relaxed(&node->leaves), token);
+    if (BL_LIKELY(home != NULL)) {
+        const uint32_t slot = bl_load_relaxed(home);
         if (slot == (uint32_t)token)
             return BL_ANSWER_REPEATED;
         struct bl_answer_chunk *const chunk = bl_load_relaxed(&answers->last);
         const uint32_t used = bl_load_relaxed(&chunk->used);
         if (BL_LIKELY(slot == 0 && used < chunk->capacity)) {
-            bl_store_relaxed(&slots[at], (uint32_t)token);
+            bl_store_relaxed(home, (uint32_t)token);
             chunk->answers[used].token = token;
             bl_store_relaxed(&chunk->answers[used].parent, node);
             bl_store_relaxed(&chunk->used, used + 1);
