@@ -142,6 +142,27 @@ static void tokens_of_all_widths(struct bench *b) {
     bl_table_check(b->thread);
 }
 
+// A set turns wide at any size, and loses nothing.
+static void large_sets_turn_wide(struct bench *b) {
+    static const uint64_t sizes[] = {100, 500, 1500, 1950, 2040, 3000, 6000};
+    for (unsigned k = 0; k < 7; k++) {
+        struct bl_subgoal *const sg = call_of(b, k);
+        for (uint64_t i = 1; i <= sizes[k]; i++) {
+            const uint64_t token = number(i);
+            bl_answer_insert(b->thread, sg, &token, 1);
+        }
+        const uint64_t wide = (uint64_t)1 << 45;
+        expect_int_eq(bl_answer_insert(b->thread, sg, &wide, 1), BL_ANSWER_NEW);
+        for (uint64_t i = 1; i <= sizes[k]; i++) {
+            const uint64_t token = number(i);
+            assert_int_eq(bl_answer_insert(b->thread, sg, &token, 1),
+                          BL_ANSWER_REPEATED);
+        }
+        expect_size_eq(bl_answer_count(sg), sizes[k] + 1);
+    }
+    bl_table_check(b->thread);
+}
+
 // Strides that crowd tokens into few lines of the hashed sets.
 static void strides_do_not_explode(struct bench *b) {
     static const uint64_t strides[] = {8,
@@ -263,6 +284,7 @@ FOR_EACH_VARIANT(call_is_found_again)
 FOR_EACH_VARIANT(call_without_tokens)
 FOR_EACH_VARIANT(answers_keep_their_order)
 FOR_EACH_VARIANT(tokens_of_all_widths)
+FOR_EACH_VARIANT(large_sets_turn_wide)
 FOR_EACH_VARIANT(strides_do_not_explode)
 FOR_EACH_VARIANT(abolition_frees_every_block)
 FOR_EACH_VARIANT(counts_follow_the_definitions)
