@@ -43,7 +43,7 @@ static void *resize_run(struct bl_run *run, size_t bytes) {
 
 static void *resize_small(struct bl_page *page, void *p, size_t bytes) {
     const bool span = bl_page_state(page) == BL_PAGE_SPAN;
-    if (span ? (char *)p != bl_page_start(page)
+    if (span ? (char *)p != page->start
              : page->pool == NULL || !bl_block_is_in_use(page, p))
         bl_misuse("realloc", page, p);
     const size_t usable = page->block_bytes;

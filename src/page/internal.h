@@ -37,6 +37,10 @@ static inline uint32_t bl_page_slice(const struct bl_page *page) {
     return (uint32_t)(page - (struct bl_page *)bl_territory.slices);
 }
 
+static inline char *bl_slice_start(uint32_t slice) {
+    return (char *)bl_territory.small + ((size_t)slice << BL_SLICE_SHIFT);
+}
+
 // Sets the `back` of the slices of a page, or clears it.
 void bl_page_link_slices(struct bl_page *page, unsigned slices);
 

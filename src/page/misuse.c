@@ -5,9 +5,23 @@
 //
 #include "page/internal.h"
 
+// The slices inside a long span are not marked.
+static bool inside_long_span(const struct bl_page *page) {
+    const uint32_t slice = bl_page_slice(page);
+    const uint32_t most = (uint32_t)(BL_SPAN_MAX >> BL_SLICE_SHIFT);
+    for (uint32_t back = 1; back < most && back <= slice; back++) {
+        const struct bl_page *head = bl_slice_page(slice - back);
+        if (bl_page_state(head) == BL_PAGE_SPAN)
+            return head->slices > back;
+    }
+    return false;
+}
+
 static const char *what_is_wrong(const struct bl_page *page, const void *p) {
     if (page == NULL)
         return "no block of this heap";
+    if (page->pool == NULL && inside_long_span(page))
+        return "not the start of a block";
     if (bl_page_state(page) == BL_PAGE_SPAN)
         return "not the start of a block";
     if (page->pool == NULL)

@@ -56,6 +56,7 @@ struct bl_page {
     _Atomic(uint8_t) state;   // enum bl_page_state; others look for SPAN only
     uint8_t spare[6];
     struct bl_pool *pool; // const
+    char *start;          // const: first byte of the page
     // Second line: chains, and what other threads write.
     _Alignas(64) _Atomic(uintptr_t) remote; // blocks, plus BL_REMOTE_NOTIFY
     struct bl_page *next; // in the chain of the state
@@ -144,17 +145,11 @@ BL_INLINE struct bl_page *bl_page_at(uintptr_t offset) {
     return page - page->back;
 }
 
-BL_INLINE char *bl_page_start(const struct bl_page *page) {
-    const uintptr_t slice =
-        (uintptr_t)(page - (const struct bl_page *)bl_territory.slices);
-    return (char *)bl_territory.small + (slice << BL_SLICE_SHIFT);
-}
-
 // Number of the block that starts at `p`; at least 2^(32-shift) where none
 // starts there. Exact division of [HackersDelight, 10-17].
 BL_INLINE uint32_t bl_block_index(const struct bl_page *page, const void *p) {
     const uint32_t offset =
-        (uint32_t)((const char *)p - bl_page_start(page)) * page->inverse;
+        (uint32_t)((const char *)p - page->start) * page->inverse;
     const unsigned shift = page->shift;
     return offset >> shift | offset << (32 - shift);
 }

@@ -26,7 +26,7 @@ static void carve(struct bl_page *page) {
         count = 1;
     if (count > page->capacity - page->carved)
         count = page->capacity - page->carved;
-    char *first = bl_page_start(page) + page->carved * size;
+    char *first = page->start + page->carved * size;
     char *block = first;
     for (uint32_t i = 1; i < count; i++, block += size)
         ((struct bl_block *)block)->next = (struct bl_block *)(block + size);
@@ -122,6 +122,7 @@ struct bl_page *bl_page_new(struct bl_pool *pool, uintptr_t owner) {
     page->inverse = pool->inverse;
     page->shift = pool->shift;
     page->pool = pool;
+    page->start = bl_slice_start(slice);
     bl_store_relaxed(&page->remote, 0);
     bl_page_link_slices(page, pool->slices);
     bl_store_relaxed(&page->owner, owner);
@@ -256,7 +257,7 @@ void bl_page_free_slow(struct bl_page *page, void *p) {
     const uintptr_t owner = bl_load_relaxed(&page->owner);
     const uintptr_t self = (uintptr_t)bl_self;
     if (bl_page_state(page) == BL_PAGE_SPAN) {
-        if (p != bl_page_start(page))
+        if (p != page->start)
             bl_misuse("free", page, p);
         bl_span_free(page);
         return;

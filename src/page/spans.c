@@ -47,10 +47,11 @@ void *bl_span_alloc(size_t bytes, size_t align, bool *zeroed) {
     page->carved = 1;
     page->capacity = 1;
     page->pool = NULL;
+    page->start = bl_slice_start(slice);
     set_slices(page, slices);
     bl_store_relaxed(&page->owner, BL_NOBODY);
     bl_store_relaxed(&page->state, BL_PAGE_SPAN);
-    return bl_page_start(page);
+    return page->start;
 }
 
 static void unlink_slices(struct bl_page *page, unsigned from) {

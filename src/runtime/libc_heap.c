@@ -7,6 +7,12 @@
 
 #include <dlfcn.h>
 
+#ifdef BL_STATIC_RUNTIME
+
+const struct bl_libc_heap *bl_find_libc_heap(void) { return NULL; }
+
+#else
+
 static struct bl_libc_heap next;
 
 static bool found_all(void) {
@@ -15,9 +21,6 @@ static bool found_all(void) {
 }
 
 const struct bl_libc_heap *bl_find_libc_heap(void) {
-#ifdef BL_STATIC_RUNTIME
-    return NULL;
-#else
     *(void **)&next.malloc = dlsym(RTLD_NEXT, "malloc");
     *(void **)&next.calloc = dlsym(RTLD_NEXT, "calloc");
     *(void **)&next.realloc = dlsym(RTLD_NEXT, "realloc");
@@ -25,5 +28,6 @@ const struct bl_libc_heap *bl_find_libc_heap(void) {
     *(void **)&next.free = dlsym(RTLD_NEXT, "free");
     *(void **)&next.usable_size = dlsym(RTLD_NEXT, "malloc_usable_size");
     return found_all() ? &next : NULL;
-#endif
 }
+
+#endif
