@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Adds up what ctest left in its JUnit files and prints the closing lines.
+
+usage: report-tests.py [--must-run FILE] JUNIT.xml...
+
+With --must-run each line of FILE is a name pattern (as of a shell); a test
+that matches one and was skipped is a failure, and so is a pattern that no
+test matches. Exit status 1 on any failure, and where no test ran.
+"""
+
+import argparse
+import fnmatch
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+PASSED = "run"
+FAILED = "fail"
+
+
+def read_results(path):
+    """[(test, status)], the status as ctest writes it: run, fail, notrun or
+    disabled."""
+    suite = ElementTree.parse(path).getroot()
+    return [(case.get("name"), case.get("status"))
+            for case in suite.iter("testcase")]
+
+
+def not_run_though_they_must(patterns, results):
+    problems = []
+    for pattern in patterns:
+        matching = [(test, status) for test, status in results
+                    if fnmatch.fnmatchcase(test, pattern)]
+        if not matching:
+            problems.append(f"must run, but there is no such test: {pattern}")
+        problems += [f"must run, but was skipped: {test}"
+                     for test, status in matching
+                     if status not in (PASSED, FAILED)]
+    return problems
+
+
+def read_patterns(path):
+    lines = (line.split("#")[0].strip()
+             for line in path.read_text(encoding="utf-8").splitlines())
+    return [line for line in lines if line]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--must-run", type=Path, metavar="FILE")
+    parser.add_argument("junit", type=Path, nargs="*")
+    options = parser.parse_args()
+    results = [r for path in options.junit for r in read_results(path)]
+    passed = [test for test, status in results if status == PASSED]
+    failed = [test for test, status in results if status == FAILED]
+    skipped = [test for test, status in results
+               if status not in (PASSED, FAILED)]
+    for test in skipped:
+        print(f"skipped: {test}")
+    for test in failed:
+        print(f"failed: {test}")
+    problems = []
+    if options.must_run:
+        problems = not_run_though_they_must(
+            read_patterns(options.must_run), results)
+    for problem in problems:
+        print(problem)
+    ran = len(passed) + len(failed)
+    share = 100 * len(passed) // ran if ran else 0
+    print(f"{share}% tests passed, {len(failed)} tests failed out of {ran}")
+    print(f"tests: {len(passed)} passed, {len(failed) + len(problems)} failed,"
+          f" {len(skipped)} skipped")
+    sys.exit(1 if failed or problems or not ran else 0)
+
+
+if __name__ == "__main__":
+    main()
