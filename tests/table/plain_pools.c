@@ -6,9 +6,12 @@
 // are listed by relaxed exchanges only, so that nothing here orders what the
 // table space itself leaves unordered.
 //
+#include "plain_pools.h"
+
 #include "bigleaf/pool.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 struct note {
@@ -22,12 +25,29 @@ struct bl_pool {
     _Atomic size_t in_use;
 };
 
+static _Atomic int64_t granted = -1;
+
+void plain_pools_grant(int64_t count) {
+    atomic_store_explicit(&granted, count, memory_order_relaxed);
+}
+
+static bool take_grant(void) {
+    int64_t left = atomic_load_explicit(&granted, memory_order_relaxed);
+    while (left > 0 && !atomic_compare_exchange_weak_explicit(
+                           &granted, &left, left - 1, memory_order_relaxed,
+                           memory_order_relaxed)) {
+    }
+    return left != 0;
+}
+
 // The note's address lies right before the block.
 static size_t lead_bytes(const struct bl_pool *pool) {
     return pool->spec.align > 16 ? pool->spec.align : 16;
 }
 
 struct bl_pool *bl_pool_new(const struct bl_pool_spec *spec) {
+    if (!take_grant())
+        return NULL;
     struct bl_pool *const pool = calloc(1, sizeof(*pool));
     if (pool != NULL)
         pool->spec = *spec;
@@ -35,6 +55,8 @@ struct bl_pool *bl_pool_new(const struct bl_pool_spec *spec) {
 }
 
 void *bl_pool_alloc(struct bl_pool *pool) {
+    if (!take_grant())
+        return NULL;
     const size_t lead = lead_bytes(pool);
     const size_t bytes = pool->spec.block_bytes + lead;
     struct note *const note = malloc(sizeof(*note));
