@@ -26,8 +26,7 @@ static size_t some_size(struct bl_random *r) {
 }
 
 static void check_slot(const struct slot *s, size_t kept, size_t filled) {
-    expect_size_eq(first_wrong(s->block, kept, filled, (unsigned)filled),
-                   kept);
+    expect_size_eq(first_wrong(s->block, kept, filled, (unsigned)filled), kept);
 }
 
 static void change_slot(struct slot *s, struct bl_random *r) {

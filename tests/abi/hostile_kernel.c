@@ -19,8 +19,8 @@
 #define MAX_CALLS 4
 
 struct refusal {
-    unsigned answer;      // errno
-    unsigned mmap_flags;  // not 0: refuse mmap with any of these instead
+    unsigned answer;     // errno
+    unsigned mmap_flags; // not 0: refuse mmap with any of these instead
     int count;
     int calls[MAX_CALLS];
 };
@@ -38,16 +38,16 @@ static const char *refuse_calls(const void *arg) {
     const struct refusal *const f = arg;
     struct sock_filter code[2 * MAX_CALLS + 2];
     size_t n = 0;
-    code[n++] = (struct sock_filter)BPF_STMT(
-        BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+    code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+                                             offsetof(struct seccomp_data, nr));
     for (int i = 0; i < f->count; i++) {
-        code[n++] = (struct sock_filter)BPF_JUMP(
-            BPF_JMP | BPF_JEQ | BPF_K, (unsigned)f->calls[i], 0, 1);
-        code[n++] = (struct sock_filter)BPF_STMT(
-            BPF_RET | BPF_K, SECCOMP_RET_ERRNO | f->answer);
+        code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
+                                                 (unsigned)f->calls[i], 0, 1);
+        code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
+                                                 SECCOMP_RET_ERRNO | f->answer);
     }
-    code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
-                                             SECCOMP_RET_ALLOW);
+    code[n++] =
+        (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
     return install(code, n);
 }
 
@@ -105,14 +105,13 @@ TEST(getrandom_is_refused) {
 }
 
 TEST(limits_cannot_be_read) {
-    refuse_twice((struct refusal){
-        .count = 2, .calls = {SYS_prlimit64, SYS_getrlimit}});
+    refuse_twice(
+        (struct refusal){.count = 2, .calls = {SYS_prlimit64, SYS_getrlimit}});
 }
 
 TEST(all_memory_advice_is_refused) {
     refuse_twice((struct refusal){
-        .count = 4,
-        .calls = {SYS_madvise, SYS_mremap, SYS_munmap, SYS_prctl}});
+        .count = 4, .calls = {SYS_madvise, SYS_mremap, SYS_munmap, SYS_prctl}});
 }
 
 TEST(huge_pages_of_the_pool_are_refused) {

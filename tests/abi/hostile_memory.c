@@ -294,8 +294,7 @@ TEST(memory_cgroup_of_64_mib) {
     if (geteuid() != 0)
         bl_test_skip("needs root");
     if (!cgroup_make(&g))
-        bl_test_skip("no memory cgroup can be made here: %s",
-                     strerror(errno));
+        bl_test_skip("no memory cgroup can be made here: %s", strerror(errno));
     const pid_t pid = fork();
     if (pid == 0) {
         alarm(50);

@@ -29,8 +29,9 @@ static void at_preinit(int argc, char **argv, char **env) {
     allocate_at(PREINIT, 1000);
 }
 
-__attribute__((section(".preinit_array"), used)) static void (
-    *const preinit_entry)(int, char **, char **) = at_preinit;
+__attribute__((section(".preinit_array"),
+               used)) static void (*const preinit_entry)(int, char **,
+                                                         char **) = at_preinit;
 
 __attribute__((constructor(101))) static void early(void) {
     allocate_at(EARLY, 100000);
@@ -44,9 +45,8 @@ TEST(blocks_of_all_moments_hold) {
     static const size_t size[] = {1000, 100000, 3 * MIB};
     for (int m = PREINIT; m < MOMENTS; m++) {
         assert_ptr_ne(block[m], NULL);
-        expect_size_eq(
-            first_wrong(block[m], size[m] - 1, size[m], (unsigned)m),
-            size[m] - 1);
+        expect_size_eq(first_wrong(block[m], size[m] - 1, size[m], (unsigned)m),
+                       size[m] - 1);
         free(block[m]);
     }
     for (size_t size_now = 1; size_now < 10 * MIB; size_now *= 3)

@@ -72,8 +72,8 @@ static void work_with_threads(void *arg) {
     (void)arg;
     atomic_store(&stop, false);
     for (uintptr_t i = 0; i < 2; i++)
-        expect_int_eq(
-            pthread_create(&thread[i], NULL, work, (void *)(i + 99)), 0);
+        expect_int_eq(pthread_create(&thread[i], NULL, work, (void *)(i + 99)),
+                      0);
     work_a_while(NULL);
     atomic_store(&stop, true);
     for (int i = 0; i < 2; i++)

@@ -51,9 +51,9 @@ static void *allocate_for_2_seconds(void *seed) {
     while (seconds_now() < end) {
         const size_t i = bl_random_below(&r, N);
         if (block[i] != NULL)
-            expect_size_eq(first_wrong(block[i], size[i], size[i], 1),
-                           size[i]);
-        size[i] = 1 + bl_random_below(&r, (size_t)64 << bl_random_below(&r, 16));
+            expect_size_eq(first_wrong(block[i], size[i], size[i], 1), size[i]);
+        size[i] =
+            1 + bl_random_below(&r, (size_t)64 << bl_random_below(&r, 16));
         errno = 1234;
         free(block[i]);
         expect_int_eq(errno, 1234);

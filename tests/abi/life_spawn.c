@@ -51,8 +51,8 @@ TEST(posix_spawn_and_wait) {
     allocate_some();
     for (int i = 0; i < 50; i++) {
         pid_t pid = 0;
-        expect_int_eq(
-            posix_spawn(&pid, "/bin/true", NULL, NULL, argv, environ), 0);
+        expect_int_eq(posix_spawn(&pid, "/bin/true", NULL, NULL, argv, environ),
+                      0);
         expect_child_ok(pid);
     }
     check_some();

@@ -50,8 +50,8 @@ TEST(destructors_may_allocate) {
     assert_int_eq(pthread_key_create(&key, late_destructor), 0);
     for (int i = 0; i < 50; i++) {
         pthread_t thread;
-        assert_int_eq(
-            pthread_create(&thread, NULL, body_with_destructor, NULL), 0);
+        assert_int_eq(pthread_create(&thread, NULL, body_with_destructor, NULL),
+                      0);
         pthread_join(thread, NULL);
     }
     expect_int_ge(atomic_load(&destructor_calls), 50);

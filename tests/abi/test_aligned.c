@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static const size_t sizes[] = {1,        15,       16,       100,     1000,
-                               4096,     5000,     32 * KIB, 100000,  1 * MIB,
-                               1300000,  2 * MIB,  3 * MIB,  9 * MIB};
+static const size_t sizes[] = {1,       15,      16,       100,    1000,
+                               4096,    5000,    32 * KIB, 100000, 1 * MIB,
+                               1300000, 2 * MIB, 3 * MIB,  9 * MIB};
 
 #define SIZES (sizeof sizes / sizeof sizes[0])
 
@@ -52,8 +52,7 @@ TEST(aligned_blocks_up_to_1_gib) {
         for (size_t i = 0; i < SIZES; i += 3) {
             void *const p = aligned_alloc(align, sizes[i]);
             if (p == NULL && errno == ENOMEM)
-                bl_test_skip("no address space for an alignment of %zu",
-                             align);
+                bl_test_skip("no address space for an alignment of %zu", align);
             check_block(p, align, sizes[i]);
             free(p);
         }
@@ -66,7 +65,8 @@ TEST(aligned_blocks_live_together) {
     struct bl_random r = {bl_test_seed()};
     for (int i = 0; i < N; i++) {
         const size_t align = (size_t)8 << bl_random_below(&r, 19);
-        size[i] = 1 + bl_random_below(&r, (size_t)32 << bl_random_below(&r, 14));
+        size[i] =
+            1 + bl_random_below(&r, (size_t)32 << bl_random_below(&r, 14));
         expect_int_eq(posix_memalign(&block[i], align, size[i]), 0);
         expect_size_eq((uintptr_t)block[i] % align, 0);
         fill_pattern(block[i], size[i], (unsigned)i);

@@ -62,14 +62,25 @@ TEST(free_aligned_sized_frees) {
 TEST(bigleaf_has_all_of_c23) {
     if (!bl_test_on_bigleaf())
         bl_test_skip("only of our own malloc");
-    static const char *const names[] = {
-        "malloc",         "calloc",          "realloc",
-        "reallocarray",   "free",            "free_sized",
-        "free_aligned_sized", "aligned_alloc", "posix_memalign",
-        "memalign",       "valloc",          "pvalloc",
-        "malloc_usable_size", "malloc_trim", "mallinfo",
-        "mallinfo2",      "mallopt",         "malloc_stats",
-        "malloc_info"};
+    static const char *const names[] = {"malloc",
+                                        "calloc",
+                                        "realloc",
+                                        "reallocarray",
+                                        "free",
+                                        "free_sized",
+                                        "free_aligned_sized",
+                                        "aligned_alloc",
+                                        "posix_memalign",
+                                        "memalign",
+                                        "valloc",
+                                        "pvalloc",
+                                        "malloc_usable_size",
+                                        "malloc_trim",
+                                        "mallinfo",
+                                        "mallinfo2",
+                                        "mallopt",
+                                        "malloc_stats",
+                                        "malloc_info"};
     Dl_info of_malloc = {0};
     Dl_info info = {0};
     assert_true(dladdr(symbol("malloc"), &of_malloc) != 0);

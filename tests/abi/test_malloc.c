@@ -38,11 +38,12 @@ TEST(malloc_of_zero_is_unique) {
 }
 
 TEST(malloc_too_large_is_enomem) {
-    volatile size_t sizes[] = {SIZE_MAX, SIZE_MAX - 1, SIZE_MAX - 15,
-                               SIZE_MAX - 4095, SIZE_MAX - 2 * MIB,
-                               SIZE_MAX - 4 * MIB, SIZE_MAX / 2,
-                               (size_t)PTRDIFF_MAX + 1, PTRDIFF_MAX,
-                               (size_t)1 << 62, (size_t)1 << 48};
+    volatile size_t sizes[] = {SIZE_MAX,           SIZE_MAX - 1,
+                               SIZE_MAX - 15,      SIZE_MAX - 4095,
+                               SIZE_MAX - 2 * MIB, SIZE_MAX - 4 * MIB,
+                               SIZE_MAX / 2,       (size_t)PTRDIFF_MAX + 1,
+                               PTRDIFF_MAX,        (size_t)1 << 62,
+                               (size_t)1 << 48};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         errno = 0;
         void *const p = malloc(sizes[i]);

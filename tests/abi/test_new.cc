@@ -45,7 +45,7 @@ TEST(new_sized_delete) {
         sink = ::operator new[](size);
         ::operator delete[](sink, size);
     }
-    ::operator delete(nullptr, std::size_t{16});
+    ::operator delete (nullptr, std::size_t{16});
     ::operator delete[](nullptr, std::size_t{16});
 }
 

@@ -11,10 +11,10 @@
 #include <stdlib.h>
 
 static const size_t boundaries[] = {
-    16,       32,        64,       128,      256,      512,       1 * KIB,
-    2 * KIB,  4 * KIB,   8 * KIB,  16 * KIB, 32 * KIB, 64 * KIB,  128 * KIB,
-    256 * KIB, 512 * KIB, 1 * MIB,  2 * MIB,  4 * MIB,  16 * MIB, 32 * MIB,
-    64 * MIB, 96 * MIB};
+    16,       32,        64,        128,       256,      512,
+    1 * KIB,  2 * KIB,   4 * KIB,   8 * KIB,   16 * KIB, 32 * KIB,
+    64 * KIB, 128 * KIB, 256 * KIB, 512 * KIB, 1 * MIB,  2 * MIB,
+    4 * MIB,  16 * MIB,  32 * MIB,  64 * MIB,  96 * MIB};
 
 #define BOUNDARIES (sizeof boundaries / sizeof boundaries[0])
 
@@ -175,8 +175,7 @@ TEST(realloc_in_place_meets_no_neighbour) {
         block[i] = realloc(block[i], to);
         assert_ptr_ne(block[i], NULL);
         const size_t kept = to < size[i] ? to : size[i];
-        assert_size_eq(first_wrong(block[i], kept, size[i], (unsigned)i),
-                       kept);
+        assert_size_eq(first_wrong(block[i], kept, size[i], (unsigned)i), kept);
         size[i] = to;
         fill_pattern(block[i], size[i], (unsigned)i);
     }

@@ -122,8 +122,7 @@ static void split_at(uintptr_t at) {
     insert_range(i + 1, right);
 }
 
-static void check_arguments(enum fake_call call, const void *at,
-                            size_t bytes) {
+static void check_arguments(enum fake_call call, const void *at, size_t bytes) {
     if ((uintptr_t)at % BL_BASE_SIZE != 0 || bytes % BL_BASE_SIZE != 0)
         broken(call, at, bytes, "not of whole base pages");
     if (bytes == 0)
@@ -170,8 +169,7 @@ static void forget(uintptr_t start, uintptr_t end) {
         mapped_bytes -= ranges[to].end - ranges[to].start;
         to++;
     }
-    memmove(&ranges[from], &ranges[to],
-            (range_count - to) * sizeof ranges[0]);
+    memmove(&ranges[from], &ranges[to], (range_count - to) * sizeof ranges[0]);
     range_count -= to - from;
 }
 

@@ -34,8 +34,7 @@ void fake_os_install(void);
 
 // The n-th call from now (1: the next) of the kinds in `mask` fails with
 // `error`, and if `from_then_on` all later ones too. n = 0: none.
-void fake_os_fail(unsigned long n, int error, unsigned mask,
-                  bool from_then_on);
+void fake_os_fail(unsigned long n, int error, unsigned mask, bool from_then_on);
 // How many calls of the kinds in the mask were made since `fake_os_fail`.
 unsigned long fake_os_calls(void);
 // Of one kind, since the start.

@@ -2,7 +2,9 @@
 //
 // crime: a second thread frees what is free already
 // signal: SIGABRT
-// says: bigleaf: free(0x*): (double free|not in use (double free?)|no block of this heap)
+// says: bigleaf: free(0x*): double free
+// says: bigleaf: free(0x*): not in use (double free?)
+// says: bigleaf: free(0x*): no block of this heap
 //
 #include <pthread.h>
 #include <stddef.h>

@@ -2,7 +2,9 @@
 //
 // crime: free a block of 8 MiB twice
 // signal: SIGABRT
-// says: bigleaf: free(0x*): (double free|not in use (double free?)|no block of this heap)
+// says: bigleaf: free(0x*): double free
+// says: bigleaf: free(0x*): not in use (double free?)
+// says: bigleaf: free(0x*): no block of this heap
 //
 #include <stdlib.h>
 

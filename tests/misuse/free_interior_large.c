@@ -2,7 +2,9 @@
 //
 // crime: free the middle of a block of 8 MiB
 // signal: SIGABRT
-// says: bigleaf: free(0x*): (not the start of a block|no block of this heap)
+// says: bigleaf: free(0x*): not the start of a block
+// says: bigleaf: free(0x*): not in use (double free?)
+// says: bigleaf: free(0x*): no block of this heap
 //
 #include <stdlib.h>
 

@@ -2,7 +2,9 @@
 //
 // crime: realloc a freed block of 8 MiB
 // signal: SIGABRT
-// says: bigleaf: realloc(0x*): (double free|not in use (double free?)|no block of this heap)
+// says: bigleaf: realloc(0x*): double free
+// says: bigleaf: realloc(0x*): not in use (double free?)
+// says: bigleaf: realloc(0x*): no block of this heap
 //
 #include <stdlib.h>
 

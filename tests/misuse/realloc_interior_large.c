@@ -2,7 +2,9 @@
 //
 // crime: realloc the middle of a large block
 // signal: SIGABRT
-// says: bigleaf: realloc(0x*): (not the start of a block|no block of this heap)
+// says: bigleaf: realloc(0x*): not the start of a block
+// says: bigleaf: realloc(0x*): not in use (double free?)
+// says: bigleaf: realloc(0x*): no block of this heap
 //
 #include <stdlib.h>
 

@@ -2,7 +2,8 @@
 //
 // crime: ask for the usable size of a freed block: 0, or the end
 // signal: SIGABRT
-// says: (bigleaf: malloc_usable_size(0x*): double free)?
+// says: bigleaf: malloc_usable_size(0x*): double free
+// says:
 //
 #include <malloc.h>
 #include <signal.h>

@@ -11,13 +11,13 @@
 
 struct profile {
     const char *name;
-    unsigned slots;    // how many blocks live at most
-    unsigned threads;  // 1: only the first
-    unsigned vectors;  // of 100 changes: growth by realloc
-    unsigned pools;    // of 100: on pools
-    unsigned aligned;  // of 100 allocations
-    unsigned zeroed;   // of 100 allocations
-    unsigned phase;    // operations between turns of filling and emptying
+    unsigned slots;   // how many blocks live at most
+    unsigned threads; // 1: only the first
+    unsigned vectors; // of 100 changes: growth by realloc
+    unsigned pools;   // of 100: on pools
+    unsigned aligned; // of 100 allocations
+    unsigned zeroed;  // of 100 allocations
+    unsigned phase;   // operations between turns of filling and emptying
     size_t (*size)(struct bl_random *);
 };
 
@@ -130,8 +130,8 @@ static void emit_growth(struct generator *g, unsigned slot) {
         size = g->profile->size(g->r);
     else if (dice < 30)
         size = below(g->r, old + 1);
-    const size_t most = g->profile->size == large_sizes ? 48 * MODEL_MIB
-                                                        : 3 * MODEL_MIB;
+    const size_t most =
+        g->profile->size == large_sizes ? 48 * MODEL_MIB : 3 * MODEL_MIB;
     if (size > most || g->bytes + size - old > MOST_BYTES)
         size = 1 + below(g->r, 64);
     emit(g, OP_realloc, slot, size, 0);
@@ -149,9 +149,8 @@ static void emit_pool_op(struct generator *g, unsigned slot) {
         return;
     }
     if (dice < 40) {
-        const size_t align = below(g->r, 4) == 0
-                                 ? (size_t)8 << below(g->r, 10)
-                                 : 0;
+        const size_t align =
+            below(g->r, 4) == 0 ? (size_t)8 << below(g->r, 10) : 0;
         emit(g, below(g->r, 2) == 0 ? OP_pool : OP_private, 0,
              1 + log_uniform(g->r, 12), align);
         return;

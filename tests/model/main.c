@@ -52,8 +52,7 @@ static int replay_files(const struct model_api *api, const struct settings *s,
 }
 
 static void write_failure(const struct settings *s, const struct trace *t,
-                          uint64_t seed, const char *profile,
-                          const char *why) {
+                          uint64_t seed, const char *profile, const char *why) {
     char path[512];
     snprintf(path, sizeof path, "%s/model-%llu.trace", s->out,
              (unsigned long long)seed);
@@ -125,8 +124,8 @@ static int run_random(const struct model_api *api, const struct settings *s) {
         total += t.count;
     }
     printf("passed: seeds %llu to %llu, %u traces, %llu operations\n",
-           (unsigned long long)s->seed, (unsigned long long)s->seed + i - 1,
-           i, (unsigned long long)total);
+           (unsigned long long)s->seed, (unsigned long long)s->seed + i - 1, i,
+           (unsigned long long)total);
     return 0;
 }
 

@@ -33,21 +33,21 @@
 
 // X(name, has slot, has pool, further numbers)
 #define MODEL_KINDS(X)                                                         \
-    X(malloc, 1, 0, 1)   /* slot, size */                                      \
-    X(calloc, 1, 0, 2)   /* slot, count, size */                               \
-    X(align, 1, 0, 2)    /* slot, alignment, size */                           \
-    X(realloc, 1, 0, 1)  /* slot, size: of an empty slot too */                \
-    X(free, 1, 0, 0)     /* slot; a pool's block goes to its pool */           \
-    X(usable, 1, 0, 0)   /* slot */                                            \
-    X(absurd, 1, 0, 1)   /* slot, size: must fail and leave all as it is */    \
-    X(take, 1, 1, 0)     /* slot, pool */                                      \
-    X(pool, 0, 1, 2)     /* pool, block bytes, alignment */                    \
-    X(private, 0, 1, 2)  /* likewise, for one thread at a time */              \
-    X(stats, 0, 1, 0)    /* pool */                                            \
-    X(delete, 0, 1, 0)   /* pool, with all its blocks */                       \
-    X(trim, 0, 0, 0)     /* give back what is free */                          \
-    X(end, 0, 0, 0)      /* the thread ends; the next use starts a new one */  \
-    X(check, 0, 0, 0)    /* compare every block */
+    X(malloc, 1, 0, 1)  /* slot, size */                                       \
+    X(calloc, 1, 0, 2)  /* slot, count, size */                                \
+    X(align, 1, 0, 2)   /* slot, alignment, size */                            \
+    X(realloc, 1, 0, 1) /* slot, size: of an empty slot too */                 \
+    X(free, 1, 0, 0)    /* slot; a pool's block goes to its pool */            \
+    X(usable, 1, 0, 0)  /* slot */                                             \
+    X(absurd, 1, 0, 1)  /* slot, size: must fail and leave all as it is */     \
+    X(take, 1, 1, 0)    /* slot, pool */                                       \
+    X(pool, 0, 1, 2)    /* pool, block bytes, alignment */                     \
+    X(private, 0, 1, 2) /* likewise, for one thread at a time */               \
+    X(stats, 0, 1, 0)   /* pool */                                             \
+    X(delete, 0, 1, 0)  /* pool, with all its blocks */                        \
+    X(trim, 0, 0, 0)    /* give back what is free */                           \
+    X(end, 0, 0, 0)     /* the thread ends; the next use starts a new one */   \
+    X(check, 0, 0, 0)   /* compare every block */
 
 enum op_kind {
 #define MODEL_ENUM(name, slot, pool, numbers) OP_##name,
@@ -142,7 +142,7 @@ bool replay_in_child(const struct model_api *api, const struct trace *t,
 
 // --- generate.c
 
-struct profile; // a mixture of operations and sizes
+struct profile;                       // a mixture of operations and sizes
 const char *profile_name(unsigned i); // NULL behind the last
 void generate(struct trace *t, size_t ops, unsigned profile, bool pools,
               struct bl_random *r);

@@ -180,12 +180,11 @@ static const char *perform(struct state *s, const struct op *op) {
     const struct model_api *const api = s->api;
     switch ((enum op_kind)op->kind) {
     case OP_malloc:
-        return !empty ? NULL
-                      : add(s, op, api->malloc(op->a), op->a, 16, false);
+        return !empty ? NULL : add(s, op, api->malloc(op->a), op->a, 16, false);
     case OP_calloc:
         return !empty ? NULL
-                      : add(s, op, api->calloc(op->a, op->b), op->a * op->b,
-                            16, true);
+                      : add(s, op, api->calloc(op->a, op->b), op->a * op->b, 16,
+                            true);
     case OP_align:
         return !empty ? NULL
                       : add(s, op, api->aligned(op->a, op->b), op->b, op->a,
@@ -334,9 +333,8 @@ const char *replay(const struct model_api *api, const struct trace *t,
     return s.wrong;
 }
 
-static void replay_and_exit(const struct model_api *api,
-                            const struct trace *t, char *why,
-                            size_t why_capacity) {
+static void replay_and_exit(const struct model_api *api, const struct trace *t,
+                            char *why, size_t why_capacity) {
     size_t at = 0;
     const char *const wrong = replay(api, t, &at);
     if (wrong != NULL)

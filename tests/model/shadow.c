@@ -42,8 +42,8 @@ static const char *compare(const unsigned char *at, size_t size, size_t filled,
                        slot, (const void *)at, i, filled, at[i],
                        byte_at(tag, i));
     if (size == filled && size > 0 && at[size - 1] != byte_at(tag, size - 1))
-        return SAY("slot %u at %p: the last byte, %zu, is not as written",
-                   slot, (const void *)at, size - 1);
+        return SAY("slot %u at %p: the last byte, %zu, is not as written", slot,
+                   (const void *)at, size - 1);
     return NULL;
 }
 

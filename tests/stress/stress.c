@@ -262,8 +262,8 @@ static void *growth_body(void *arg) {
             release(vector[i]);
             vector[i] = NULL;
         } else {
-            vector[i] = grown(vector[i],
-                              vector[i]->size + vector[i]->size / 2 + 8);
+            vector[i] =
+                grown(vector[i], vector[i]->size + vector[i]->size / 2 + 8);
         }
         if (bl_random_below(&w->random, 100) == 0)
             arena = grown(arena, arena->size > most

@@ -7,7 +7,7 @@
 #include <string.h>
 
 TEST(numbers_read_as_printf_writes_them) {
-    const uint64_t values[] = {0,  1,  9,          10,        99, 100,
+    const uint64_t values[] = {0,  1,   9,          10,         99,        100,
                                42, 255, UINT32_MAX, UINT64_MAX, 1ull << 63};
     for (size_t i = 0; i < BL_ARRAY_LEN(values); i++) {
         char buffer[64];
@@ -19,8 +19,9 @@ TEST(numbers_read_as_printf_writes_them) {
         bl_text_i64(&t, (int64_t)values[i]);
         bl_text_char(&t, ' ');
         bl_text_hex(&t, values[i]);
-        snprintf(expected, sizeof expected, "%" PRIu64 " %" PRId64 " %s%" PRIx64,
-                 values[i], (int64_t)values[i], "0x", values[i]);
+        snprintf(expected, sizeof expected,
+                 "%" PRIu64 " %" PRId64 " %s%" PRIx64, values[i],
+                 (int64_t)values[i], "0x", values[i]);
         expect_str_eq(buffer, expected);
         expect_false(t.cut);
         const char *s = buffer;

@@ -57,8 +57,8 @@ static void *hold_now_and_then(void *arg) {
 TEST(locks_survive_fork) {
     pthread_t thread[2];
     for (int i = 0; i < 2; i++)
-        assert_int_eq(
-            pthread_create(&thread[i], NULL, hold_now_and_then, NULL), 0);
+        assert_int_eq(pthread_create(&thread[i], NULL, hold_now_and_then, NULL),
+                      0);
     for (int i = 0; i < 200; i++) {
         bl_locks_before_fork();
         bl_lock_acquire(&bl_lock_pools);

@@ -16,9 +16,9 @@ static void map_is_exact(void) {
     expect_int_eq(base[0], 0);
     base[0] = 1;
     expect_int_eq(bl_os.map(base, BL_BASE_SIZE, BL_OS_BASE_PAGES), -EEXIST);
-    expect_int_eq(bl_os.map(base + 3 * BL_HUGE_SIZE, 2 * BL_HUGE_SIZE,
-                            BL_OS_BASE_PAGES),
-                  -EEXIST);
+    expect_int_eq(
+        bl_os.map(base + 3 * BL_HUGE_SIZE, 2 * BL_HUGE_SIZE, BL_OS_BASE_PAGES),
+        -EEXIST);
     expect_int_eq(base[0], 1);
     expect_int_eq(bl_os.unmap(base + BL_HUGE_SIZE, BL_HUGE_SIZE), 0);
     expect_int_eq(

@@ -113,9 +113,7 @@ static void delete_wholesale(enum bl_pool_sharing sharing) {
 }
 
 TEST(shared_pools_are_deleted_wholesale) { delete_wholesale(BL_POOL_SHARED); }
-TEST(private_pools_are_deleted_wholesale) {
-    delete_wholesale(BL_POOL_PRIVATE);
-}
+TEST(private_pools_are_deleted_wholesale) { delete_wholesale(BL_POOL_PRIVATE); }
 
 TEST(as_many_pools_as_there_are) {
     enum { MOST = 400 };
