@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The demo: a large instance, two SAT solvers, without and with huge pages.
+
+Writes the instance, asks `bigleaf doctor` about the machine, lets
+`bigleaf compare` run each solver in turn with and without, and prints one
+table of what came of it. The rounds are as many as fit into three minutes:
+three on a machine that needs under eight seconds a run.
+
+usage: demo.py --build FOLDER
+"""
+
+import argparse
+import json
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from tree import ROOT
+
+# Seconds that the measured runs of both solvers together may take.
+BUDGET = 130
+MOST_ROUNDS = 3
+# A solver's way of saying that it found the answer.
+ANSWERS = {10: "satisfiable", 20: "unsatisfiable"}
+SOLVERS = {
+    "cadical": ["cadical", "-q", "-n"],
+    "minisat": ["minisat", "-verb=0"],
+}
+INSTANCE = ["--frames", "200", "--check", "40"]
+
+
+def say(text):
+    print(f"== {text}", file=sys.stderr, flush=True)
+
+
+def give_up(text, status=1):
+    print(f"demo: {text}", file=sys.stderr)
+    sys.exit(status)
+
+
+def write_instance(path):
+    """Writes the instance and returns its header's two counts."""
+    began = time.monotonic()
+    generator = ROOT / "bench" / "instances" / "datapath.py"
+    unfinished = path.with_suffix(".part")
+    with unfinished.open("wb") as out:
+        subprocess.run([sys.executable, "-B", generator, *INSTANCE],
+                       stdout=out, check=True)
+    unfinished.replace(path)
+    with path.open(encoding="ascii") as file:
+        variables, clauses = file.readline().split()[2:]
+    say(f"instance written in {time.monotonic() - began:.0f} s: "
+        f"{path.relative_to(ROOT)}, {int(variables):,} variables, "
+        f"{int(clauses):,} clauses")
+
+
+def ask_doctor(bigleaf):
+    """Says the verdict and what stands in the way; True where huge pages can
+    be had."""
+    run = subprocess.run([bigleaf, "doctor", "--json"], text=True,
+                         stdout=subprocess.PIPE)
+    try:
+        report = json.loads(run.stdout)
+    except ValueError:
+        give_up(f"bigleaf doctor said nothing (exit status {run.returncode})")
+    say(f"doctor: Linux {report['kernel']}, THP mode "
+        f"{report['thp_enabled']}: {report['verdict']}")
+    for finding in report["findings"]:
+        if finding["level"] != "ok":
+            say(f"doctor: {finding['level']}: {finding['text']}")
+            if finding["remedy"]:
+                say(f"doctor: to mend it: {finding['remedy']}")
+    return report["huge_pages"]
+
+
+def time_once(solver, command):
+    """One run as it is; its wall seconds, and the answer checked."""
+    began = time.monotonic()
+    run = subprocess.run(command, stdout=subprocess.DEVNULL)
+    seconds = time.monotonic() - began
+    if run.returncode not in ANSWERS:
+        give_up(f"{solver} ended with status {run.returncode}")
+    say(f"{solver}: {ANSWERS[run.returncode]} after {seconds:.1f} s")
+    return seconds
+
+
+def rounds_within(budget, seconds):
+    """How many rounds of two runs fit, one more being dropped as warm-up."""
+    return max(1, min(MOST_ROUNDS, int(budget / (2 * seconds)) - 1))
+
+
+def compare(bigleaf, solver, command, rounds, folder):
+    say(f"comparing {solver}, {rounds} rounds and one to warm up")
+    result = folder / f"{solver}.json"
+    with (folder / f"{solver}.txt").open("w", encoding="utf-8") as table:
+        run = subprocess.run([bigleaf, "compare", "-n", str(rounds),
+                              f"--json={result}", "--", *command],
+                             stdout=table)
+    if run.returncode not in (0, 1):
+        give_up(f"bigleaf compare ended with status {run.returncode}",
+                run.returncode)
+    return json.loads(result.read_text(encoding="utf-8"))
+
+
+def row(name, variant, medians):
+    return (f"{name:<9}{variant:<9}{medians['wall']:>8.2f}"
+            f"{medians['cpu']:>8.2f}{medians['peak_rss']:>13.0f}"
+            f"{medians['minor_faults']:>10.0f}"
+            f"{medians['heap_coverage']:>13.1f}")
+
+
+def table(results):
+    """The comparison as lines: medians, and ratios with their interval."""
+    lines = [f"{'solver':<9}{'heap on':<9}{'wall s':>8}{'cpu s':>8}"
+             f"{'memory MiB':>13}{'faults':>10}{'heap huge %':>13}"]
+    for solver, result in results.items():
+        medians = result["medians"]
+        lines += ["", row(solver, "base", medians["base"]),
+                  row("", "bigleaf", medians["bigleaf"])]
+        ratio = result["ratio"]
+        lines.append(
+            f"{'':<9}{'ratio':<9}{ratio['wall']['median']:>8.2f}"
+            f"{ratio['cpu']['median']:>8.2f}"
+            f"{ratio['peak_rss']['median']:>13.2f}"
+            f"{ratio['minor_faults']['median']:>10.2f}")
+        lines.append(
+            f"{'':<9}cpu ratio between {ratio['cpu']['low']:.2f} and "
+            f"{ratio['cpu']['high']:.2f} (95 %); "
+            f"{verdict(result)}")
+    return lines
+
+
+def verdict(result):
+    if result["same_output"] and result["same_exit"]:
+        return "same output, same exit status"
+    which = [word for word, same in (("output", result["same_output"]),
+                                     ("exit status", result["same_exit"]))
+             if not same]
+    return " and ".join(which) + " DIFFER"
+
+
+def is_good(result):
+    return bool(result["same_output"] and result["same_exit"])
+
+
+def find_bigleaf(build):
+    bigleaf = ROOT / build / "bin" / "bigleaf"
+    if not bigleaf.exists():
+        give_up(f"{bigleaf} is not built; run ./dev build", 3)
+    for command in SOLVERS.values():
+        if not shutil.which(command[0]):
+            give_up(f"{command[0]} is not installed; run ./dev demo", 3)
+    return bigleaf
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=re.sub(r"\n\nusage.*", "", __doc__, flags=re.S))
+    parser.add_argument("--build", default="build", metavar="FOLDER")
+    options = parser.parse_args()
+    began = time.monotonic()
+    bigleaf = find_bigleaf(options.build)
+    folder = ROOT / options.build / "demo"
+    folder.mkdir(parents=True, exist_ok=True)
+    instance = folder / "datapath.cnf"
+    write_instance(instance)
+    available = ask_doctor(bigleaf)
+    commands = {solver: [*command, str(instance)]
+                for solver, command in SOLVERS.items()}
+    seconds = {solver: time_once(solver, command)
+               for solver, command in commands.items()}
+    rounds = rounds_within(BUDGET, sum(seconds.values()))
+    results = {solver: compare(bigleaf, solver, command, rounds, folder)
+               for solver, command in commands.items()}
+    print(f"\nmedians of {rounds} rounds; ratio is bigleaf / base, below 1 "
+          "is better\n")
+    print("\n".join(table(results)))
+    if not available:
+        print("\nThis machine grants no huge pages; see what doctor said.")
+    print(f"\ndetails: {folder.relative_to(ROOT)}/*.txt, *.json; the whole "
+          f"demo took {time.monotonic() - began:.0f} s")
+    sys.exit(0 if all(map(is_good, results.values())) else 1)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit(130)
