@@ -187,7 +187,7 @@ size_t bl_usable_size(const void *p) {
     if (bl_offset_is_small(offset)) {
         const struct bl_page *page = bl_page_at(offset);
         const bool span = bl_page_state(page) == BL_PAGE_SPAN;
-        if (span ? (const char *)p != bl_page_start(page)
+        if (span ? (const char *)p != page->start
                  : page->pool == NULL || !bl_block_is_in_use(page, p))
             bl_misuse("malloc_usable_size", page, p);
         return page->block_bytes;
