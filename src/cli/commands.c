@@ -2,6 +2,7 @@
 //
 // The table of subcommands and their options.
 //
+#include "cli/align.h"
 #include "cli/request.h"
 
 #include <string.h>
@@ -35,6 +36,11 @@ static const struct bl_option doctor_options[] = {
      "read copies of /proc and /sys below DIR, try nothing on this machine"},
     {0}};
 
+static const struct bl_option align_options[] = {
+    {"output", 'o', "FILE", false, "write the result to FILE instead"},
+    {"undo", 0, NULL, false, "give back the file as it was, bit by bit"},
+    {0}};
+
 const struct bl_command bl_commands[] = {
     {"run", "[OPTION...] [--] PROGRAM [ARG...]",
      "run PROGRAM with its memory on huge pages",
@@ -52,6 +58,13 @@ const struct bl_command bl_commands[] = {
      "With PROGRAM: what Bigleaf would do with it, and why.\n"
      "Exit status: 0 huge pages can be had; 2 wrong usage; 3 they cannot.\n",
      doctor_options, false, bl_doctor_main},
+    {"align", "[OPTION...] FILE",
+     "mark a program or library so that its text loads on huge pages",
+     "The file is loaded at multiples of 2 MiB from then on, and its text is\n"
+     "wanted on huge pages; without Bigleaf it runs as before.\n"
+     "Exit status: 0; 2 wrong usage, or a file that gains nothing; 3 the file\n"
+     "cannot be written.\n",
+     align_options, false, bl_align_main},
     {0}};
 
 const struct bl_command *bl_command_find(const char *name) {

@@ -59,31 +59,73 @@ static const char *add_segment(struct bl_elf *elf, const Elf64_Phdr *p,
         .header = index,
     };
     elf->high = end;
+    elf->marked |= (p->p_flags & BL_ELF_WANTED) != 0;
     return NULL;
 }
 
+struct note {
+    uint32_t type;
+    const char *name;
+    size_t name_bytes;
+    const unsigned char *text;
+    size_t text_bytes;
+};
+
+// Takes the note at *at and moves *at behind it; false at the end or where
+// what is there is no note.
+static bool next_note(const unsigned char *notes, size_t bytes, size_t align,
+                      size_t *at, struct note *out) {
+    Elf64_Nhdr n;
+    if (bytes < sizeof n || *at > bytes - sizeof n)
+        return false;
+    __builtin_memcpy(&n, notes + *at, sizeof n);
+    const size_t name = *at + sizeof n;
+    const size_t text = name + bl_align_up(n.n_namesz, align);
+    const size_t next = text + bl_align_up(n.n_descsz, align);
+    if (text < name || text > bytes || n.n_descsz > bytes - text ||
+        next < text)
+        return false;
+    *out = (struct note){
+        .type = n.n_type,
+        .name = (const char *)(notes + name),
+        .name_bytes = n.n_namesz,
+        .text = notes + text,
+        .text_bytes = n.n_descsz,
+    };
+    *at = next;
+    return true;
+}
+
+static bool is_named(const struct note *n, const char *name, size_t bytes) {
+    return n->name_bytes == bytes &&
+           __builtin_memcmp(n->name, name, bytes) == 0;
+}
+
+bool bl_elf_note_marks(const void *notes, size_t bytes, size_t align) {
+    struct note n;
+    for (size_t at = 0; next_note(notes, bytes, align == 8 ? 8 : 4, &at, &n);) {
+        if (n.type == BL_ELF_NOTE_HUGE &&
+            is_named(&n, BL_ELF_NOTE_NAME, sizeof BL_ELF_NOTE_NAME))
+            return true;
+    }
+    return false;
+}
+
 static void read_notes(int fd, const Elf64_Phdr *p, struct bl_elf *elf) {
-    _Alignas(Elf64_Nhdr) unsigned char notes[NOTE_LIMIT];
-    const size_t bytes = p->p_filesz < sizeof notes ? p->p_filesz
-                                                    : sizeof notes;
+    unsigned char notes[NOTE_LIMIT];
+    struct note n;
+    const size_t bytes =
+        p->p_filesz < sizeof notes ? p->p_filesz : sizeof notes;
     const size_t align = p->p_align == 8 ? 8 : 4;
     if (bl_file_read_at(fd, notes, bytes, p->p_offset) < 0)
         return;
-    for (size_t at = 0; at + sizeof(Elf64_Nhdr) <= bytes;) {
-        const Elf64_Nhdr *n = (const Elf64_Nhdr *)(const void *)(notes + at);
-        const size_t name = at + sizeof *n;
-        const size_t text = name + bl_align_up(n->n_namesz, align);
-        const size_t next = text + bl_align_up(n->n_descsz, align);
-        if (text < name || next < text || text + n->n_descsz > bytes)
-            return;
-        if (n->n_type == NT_GNU_BUILD_ID && n->n_namesz == 4 &&
-            __builtin_memcmp(notes + name, "GNU", 4) == 0 &&
-            n->n_descsz <= BL_ELF_BUILD_ID) {
-            __builtin_memcpy(elf->build_id, notes + text, n->n_descsz);
-            elf->build_id_bytes = n->n_descsz;
-            return;
-        }
-        at = next;
+    elf->marked |= bl_elf_note_marks(notes, bytes, align);
+    for (size_t at = 0; next_note(notes, bytes, align, &at, &n);) {
+        if (n.type != NT_GNU_BUILD_ID || !is_named(&n, "GNU", 4) ||
+            n.text_bytes > BL_ELF_BUILD_ID || elf->build_id_bytes)
+            continue;
+        __builtin_memcpy(elf->build_id, n.text, n.text_bytes);
+        elf->build_id_bytes = (uint32_t)n.text_bytes;
     }
 }
 
@@ -118,8 +160,7 @@ static const char *take_header(int fd, struct bl_elf *elf,
         elf->interpreter = true;
         return NULL;
     case PT_NOTE:
-        if (elf->build_id_bytes == 0)
-            read_notes(fd, p, elf);
+        read_notes(fd, p, elf);
         return NULL;
     case PT_DYNAMIC:
         read_dynamic(fd, p, elf);

@@ -16,6 +16,13 @@
 #define BL_ELF_HEADERS 64    // program headers
 #define BL_ELF_BUILD_ID 32   // bytes; 20 is usual
 
+// The mark: this bit in the flags of a PT_LOAD (one that is left to systems;
+// kernels and loaders pass over it; libhugetlbfs uses its neighbour), or a
+// note of this name and type. See include/bigleaf/huge.h.
+#define BL_ELF_WANTED 0x00200000u
+#define BL_ELF_NOTE_NAME "bigleaf"
+#define BL_ELF_NOTE_HUGE 1
+
 // A PT_LOAD.
 struct bl_elf_segment {
     uint64_t vaddr;
@@ -38,6 +45,7 @@ struct bl_elf {
     bool position_independent;
     bool interpreter;     // PT_INTERP: ld.so is to run first
     bool text_relocations;
+    bool marked; // wanted on huge pages
     uint8_t build_id[BL_ELF_BUILD_ID];
     uint32_t build_id_bytes; // 0: none
 };
@@ -45,6 +53,9 @@ struct bl_elf {
 // Reads the open file. NULL when all is well, else why not, as part of a
 // sentence: "not an ELF file".
 const char *bl_elf_read(int fd, uint64_t file_bytes, struct bl_elf *out);
+
+// The mark, looked for in the note segment of which these are the bytes.
+bool bl_elf_note_marks(const void *notes, size_t bytes, size_t align);
 
 // True for a segment whose bytes no part of the program may write.
 bool bl_elf_is_read_only(const struct bl_elf_segment *segment);

@@ -29,7 +29,7 @@ struct object {
     struct bl_elf elf;
     const char *wrong; // why `elf` is not to be used
     bool placed;       // a shadow already: the launcher mapped it
-    struct bl_image_record *record;
+    struct bl_image_record *record; // NULL: nothing of it is wanted yet
 };
 
 static struct {
@@ -85,13 +85,29 @@ static int open_mapped(const struct bl_maps_entry *e,
     return -1;
 }
 
+// A copy of relocated constants is no text: `data` asks for it, not this.
+static bool is_data(const struct bl_elf *elf, const struct bl_maps_entry *e) {
+    for (uint32_t i = 0; i < elf->count; i++) {
+        const struct bl_elf_segment *s = &elf->segments[i];
+        if ((s->flags & PF_W) &&
+            e->offset >= bl_align_down(s->offset, BL_BASE_SIZE) &&
+            e->offset < s->offset + s->file_bytes && !e->executable)
+            return true;
+    }
+    return false;
+}
+
 // Only the program itself is ever placed before it starts.
-static void take_placed(struct object *o) {
-    o->placed = o->fd >= 0 && bl_shadow_is_one(o->record->path, &o->facts);
-    if (!o->placed)
-        return;
-    o->record->mechanism = BL_IMAGE_SHADOW;
-    bl_file_program_path(o->record->path, sizeof o->record->path);
+static bool make_record(struct object *o, const char *path) {
+    o->record = add_record(path);
+    if (!o->record)
+        return false;
+    o->placed = o->fd >= 0 && bl_shadow_is_one(path, &o->facts);
+    if (o->placed) {
+        o->record->mechanism = BL_IMAGE_SHADOW;
+        bl_file_program_path(o->record->path, sizeof o->record->path);
+    }
+    return true;
 }
 
 static struct object *find_object(struct object *objects, uint32_t *count,
@@ -107,15 +123,19 @@ static struct object *find_object(struct object *objects, uint32_t *count,
     struct object *o = &objects[*count];
     *o = (struct object){
         .inode = e->inode, .major = e->major, .minor = e->minor};
-    o->record = add_record(e->path);
-    if (!o->record)
-        return NULL;
     (*count)++;
     o->fd = open_mapped(e, &o->facts);
     o->wrong = o->fd < 0 ? "the file was replaced since it was loaded"
                          : bl_elf_read(o->fd, o->facts.size, &o->elf);
-    take_placed(o);
     return o;
+}
+
+// Data files are mapped too, and what is no longer the file at its path is
+// known by its executable parts only.
+static bool is_wanted(const struct object *o, const struct bl_maps_entry *e) {
+    if (image.options.text != BL_IMAGE_ON && !o->elf.marked)
+        return false;
+    return o->fd < 0 ? e->executable : !o->wrong && !is_data(&o->elf, e);
 }
 
 // The segment that this mapping shows, and the load bias that follows.
@@ -208,18 +228,6 @@ static void note_reason(struct bl_image_record *record, const char *reason) {
         record->reason = reason;
 }
 
-// A copy of relocated constants is no text: `data` asks for it, not this.
-static bool is_data(const struct bl_elf *elf, const struct bl_maps_entry *e) {
-    for (uint32_t i = 0; i < elf->count; i++) {
-        const struct bl_elf_segment *s = &elf->segments[i];
-        if ((s->flags & PF_W) &&
-            e->offset >= bl_align_down(s->offset, BL_BASE_SIZE) &&
-            e->offset < s->offset + s->file_bytes && !e->executable)
-            return true;
-    }
-    return false;
-}
-
 static void treat(struct object *o, const struct bl_maps_entry *e,
                   struct bl_remap *r) {
     uint64_t bias = 0;
@@ -249,7 +257,7 @@ static bool is_candidate(const struct bl_maps_entry *e) {
 static void take_entry(struct object *objects, uint32_t *count,
                        const struct bl_maps_entry *e) {
     struct object *o = find_object(objects, count, e);
-    if (!o || (!o->wrong && is_data(&o->elf, e)))
+    if (!o || !is_wanted(o, e) || (!o->record && !make_record(o, e->path)))
         return;
     struct bl_remap r = {
         .start = bl_align_up(e->start, BL_HUGE_SIZE),
@@ -279,6 +287,26 @@ static void take_all(const struct bl_maps *maps) {
         if (objects[i].fd >= 0)
             bl_os_close(objects[i].fd);
     }
+}
+
+static bool is_program_marked(void) {
+    size_t count;
+    uint64_t bias;
+    const Elf64_Phdr *p = bl_file_program_headers(&count, &bias);
+    for (size_t i = 0; i < count; i++) {
+        if (p[i].p_type == PT_LOAD && (p[i].p_flags & BL_ELF_WANTED))
+            return true;
+        if (p[i].p_type == PT_NOTE && p[i].p_vaddr &&
+            bl_elf_note_marks((const void *)(uintptr_t)(bias + p[i].p_vaddr),
+                              p[i].p_filesz, p[i].p_align))
+            return true;
+    }
+    return false;
+}
+
+static bool wants_text(void) {
+    return image.options.text == BL_IMAGE_ON ||
+           (image.options.text == BL_IMAGE_MARKED && is_program_marked());
 }
 
 static const char *must_not_start(void) {
@@ -347,17 +375,21 @@ void bl_image_start(const struct bl_image_options *options) {
     image.options = *options;
     image.count = 0;
     image.directory = -1;
+    const bool written = options->data || options->stack;
     if (bl_file_has_raised_privileges())
         return;
+    const bool text = wants_text();
+    if (!text && !written)
+        return;
     const char *wrong = must_not_start();
-    if (!wrong && options->text)
+    if (!wrong && text)
         wrong = start_text();
+    if (!wrong && written)
+        start_written();
     if (wrong)
         note_program(wrong);
-    else if (options->text && image.count == 0)
+    else if (text && image.count == 0)
         note_program("no whole 2 MiB unit of text or read-only data");
-    if (!must_not_start() && (options->data || options->stack))
-        start_written();
     for (uint32_t i = 0; i < image.count && options->verbose; i++)
         say_record(&image.records[i]);
 }

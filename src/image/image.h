@@ -27,9 +27,17 @@ enum bl_image_mechanism {
 
 extern const char *const bl_image_mechanism_names[BL_IMAGE_MECHANISMS];
 
+// In the order of the words of BIGLEAF_IMAGE.
+enum bl_image_wish {
+    BL_IMAGE_MARKED, // objects that `bigleaf align` or a note marked, in a
+                     // program that is marked itself
+    BL_IMAGE_OFF,
+    BL_IMAGE_ON
+};
+
 struct bl_image_options {
     const char *directory; // root of the shadow directories; NULL: the usual
-    bool text;             // text and read-only data
+    enum bl_image_wish text; // text and read-only data
     bool data;             // written segments and the memory behind brk
     bool stack;            // the first thread's stack
     bool verbose;          // one line per object on standard error

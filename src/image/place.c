@@ -454,6 +454,7 @@ static const char *need_none(const struct place *p) {
 
 const char *bl_place_before_exec(const char *path, const char *shadow_root,
                                  bool runtime) {
+    const char *image = getenv("BIGLEAF_IMAGE");
     const char *verbose = getenv("BIGLEAF_VERBOSE");
     struct place p = {
         .path = path,
@@ -470,6 +471,8 @@ const char *bl_place_before_exec(const char *path, const char *shadow_root,
     const char *wrong = p.facts.mode & (S_ISUID | S_ISGID)
                             ? "it has raised privileges"
                             : bl_elf_read(p.file, p.facts.size, &p.elf);
+    if (!wrong && !p.elf.marked && !(image && bl_str_eq(image, "on")))
+        wrong = "it is not marked";
     if (!wrong)
         wrong = need_none(&p);
     if (!wrong)

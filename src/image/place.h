@@ -22,7 +22,8 @@
 
 // For the process that is about to execute the file `path`; it may have one
 // thread only. `runtime` says that the runtime will be inside, and do what it
-// can itself. NULL: a companion waits for the execve, which must follow soon.
+// can itself. A program that is not marked is left alone unless BIGLEAF_IMAGE
+// is on. NULL: a companion waits for the execve, which must follow soon.
 // Else the reason why none is needed or possible. A program with raised
 // privileges must not get here: it would lose them.
 const char *bl_place_before_exec(const char *path, const char *shadow_root,

@@ -8,6 +8,7 @@
 #include "os/os.h"
 #include "os/syscall.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -183,6 +184,20 @@ bool bl_file_kernel_is_at_least(uint64_t major_wanted,
         return false;
     return first > major_wanted ||
            (first == major_wanted && second >= minor_wanted);
+}
+
+// The bias follows from the entry for the headers themselves; a program that
+// has none is loaded where it says.
+const void *bl_file_program_headers(size_t *count, uint64_t *bias) {
+    const uintptr_t at = getauxval(AT_PHDR);
+    const Elf64_Phdr *p = (const Elf64_Phdr *)at;
+    *count = p ? getauxval(AT_PHNUM) : 0;
+    *bias = 0;
+    for (size_t i = 0; i < *count; i++) {
+        if (p[i].p_type == PT_PHDR)
+            *bias = at - p[i].p_vaddr;
+    }
+    return p;
 }
 
 // The kernel's set has 64 bits.

@@ -118,6 +118,8 @@ bool bl_file_addresses_are_random(void);
 // Soft limit on the first thread's stack; UINT64_MAX: none.
 uint64_t bl_file_stack_limit(void);
 bool bl_file_kernel_is_at_least(uint64_t major, uint64_t minor);
+// This program's headers in memory (of type Elf64_Phdr), and its load bias.
+const void *bl_file_program_headers(size_t *count, uint64_t *bias);
 // All signals of this thread, and back to what they were.
 uint64_t bl_file_block_signals(void);
 void bl_file_restore_signals(uint64_t before);

@@ -64,12 +64,12 @@ void (*bl_heap_start_hook)(void) = at_first_allocation;
 static void start_image(void) {
     const struct bl_image_options wanted = {
         .directory = bl_options.shadow_dir,
-        .text = bl_options.image,
+        .text = (enum bl_image_wish)bl_options.image,
         .data = bl_options.data,
         .stack = bl_options.stack,
         .verbose = bl_options.verbose > 0,
     };
-    if (!is_off && (wanted.text || wanted.data || wanted.stack))
+    if (!is_off)
         bl_image_start(&wanted);
 }
 

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: MIT
+//
+// `bigleaf align FILE`: marks a program or library that exists. The alignment
+// of its read-only segments becomes 2 MiB, so that the loader puts it where
+// huge pages can map it, and a bit of their flags says that they are wanted
+// on huge pages. Not a byte of the contents changes and no offset moves, so
+// the file runs as before on a machine without Bigleaf.
+//
+// What was there before is kept in a trailer behind the end of the file, and
+// `--undo` gives back the file bit by bit. The new file is written beside the
+// old one and takes its name when it is whole: a program that runs keeps its
+// old one.
+//
+#include "cli/align.h"
+
+#include "cli/options.h"
+#include "image/elf.h"
+#include "os/os.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#define MAGIC "bigleaf.align/1"
+
+struct trailer {
+    char magic[16];
+    uint64_t file_bytes; // of the file without the trailer
+    uint64_t count;
+    struct {
+        uint64_t header; // index of the program header
+        uint64_t align;
+        uint64_t flags;
+    } before[BL_ELF_SEGMENTS];
+};
+
+struct job {
+    const struct bl_command *command;
+    char *file;         // no symbolic link
+    const char *output; // NULL: in place
+    bool undo;
+    int fd;
+    struct bl_file_facts facts;
+    struct bl_elf elf;
+    struct trailer trailer;
+    char *temporary;
+    int out;
+};
+
+static int refuse(const struct job *j, const char *why) {
+    bl_say(j->command, "%s: %s", j->file, why);
+    return BL_EXIT_USAGE;
+}
+
+static int failed(const struct job *j, const char *what) {
+    bl_say(j->command, "%s: cannot %s: %s", j->file, what, strerror(errno));
+    return BL_EXIT_MACHINE;
+}
+
+static bool read_trailer(struct job *j) {
+    const uint64_t bytes = sizeof j->trailer;
+    return j->facts.size > bytes &&
+           bl_file_read_at(j->fd, &j->trailer, bytes, j->facts.size - bytes) ==
+               0 &&
+           memcmp(j->trailer.magic, MAGIC, sizeof MAGIC) == 0 &&
+           j->trailer.file_bytes == j->facts.size - bytes &&
+           j->trailer.count <= BL_ELF_SEGMENTS;
+}
+
+// Under bias 0: on a multiple of 2 MiB it lands once it is aligned.
+static bool has_units(const struct bl_elf_segment *s) {
+    uint64_t start;
+    uint64_t end;
+    return bl_elf_is_read_only(s) && bl_elf_units(s, 0, &start, &end);
+}
+
+static bool is_congruent(const struct bl_elf_segment *s) {
+    return (s->vaddr - s->offset) % BL_HUGE_SIZE == 0;
+}
+
+// What is to change, in the form of what was before.
+static int plan(struct job *j) {
+    bool aligned = !j->elf.position_independent;
+    memcpy(j->trailer.magic, MAGIC, sizeof MAGIC);
+    j->trailer.file_bytes = j->facts.size;
+    for (uint32_t i = 0; i < j->elf.count; i++) {
+        const struct bl_elf_segment *s = &j->elf.segments[i];
+        if (!has_units(s))
+            continue;
+        const uint64_t k = j->trailer.count++;
+        j->trailer.before[k].header = s->header;
+        j->trailer.before[k].align = s->align;
+        j->trailer.before[k].flags = s->flags;
+        aligned |= is_congruent(s) || j->elf.interpreter;
+    }
+    if (j->trailer.count == 0)
+        return refuse(j, "no segment of text or read-only data holds a whole "
+                         "2 MiB unit");
+    if (!aligned)
+        return refuse(j, "offsets and addresses of its segments differ modulo "
+                         "2 MiB, so loaders before glibc 2.35 would refuse "
+                         "it; link it with -z max-page-size=0x200000");
+    return 0;
+}
+
+static int copy(struct job *j, uint64_t bytes) {
+    static unsigned char chunk[1 << 16];
+    for (uint64_t done = 0; done < bytes;) {
+        const size_t n =
+            bytes - done < sizeof chunk ? bytes - done : sizeof chunk;
+        if (bl_file_read_at(j->fd, chunk, n, done) < 0 ||
+            bl_file_write_at(j->out, chunk, n, done) < 0)
+            return failed(j, "copy");
+        done += n;
+    }
+    return 0;
+}
+
+static int patch(struct job *j, uint64_t header, uint64_t align,
+                 uint32_t flags) {
+    Elf64_Phdr p;
+    const uint64_t at = j->elf.headers_offset + header * sizeof p;
+    if (bl_file_read_at(j->fd, &p, sizeof p, at) < 0)
+        return failed(j, "read");
+    p.p_align = align;
+    p.p_flags = flags;
+    return bl_file_write_at(j->out, &p, sizeof p, at) < 0 ? failed(j, "write")
+                                                          : 0;
+}
+
+static int mark(struct job *j) {
+    int status = copy(j, j->facts.size);
+    for (uint32_t i = 0; i < j->elf.count && !status; i++) {
+        const struct bl_elf_segment *s = &j->elf.segments[i];
+        if (!has_units(s))
+            continue;
+        const bool align = is_congruent(s) || j->elf.interpreter;
+        status =
+            patch(j, s->header,
+                  align && s->align < BL_HUGE_SIZE ? BL_HUGE_SIZE : s->align,
+                  s->flags | BL_ELF_WANTED);
+    }
+    if (!status && bl_file_write_at(j->out, &j->trailer, sizeof j->trailer,
+                                    j->facts.size) < 0)
+        status = failed(j, "write");
+    return status;
+}
+
+static int unmark(struct job *j) {
+    int status = copy(j, j->trailer.file_bytes);
+    for (uint64_t i = 0; i < j->trailer.count && !status; i++) {
+        if (j->trailer.before[i].header >= j->elf.headers)
+            return refuse(j, "its trailer does not fit it");
+        status =
+            patch(j, j->trailer.before[i].header, j->trailer.before[i].align,
+                  (uint32_t)j->trailer.before[i].flags);
+    }
+    return status;
+}
+
+static int write_new(struct job *j) {
+    const char *target = j->output ? j->output : j->file;
+    j->temporary = bl_xprintf("%s.bigleaf-XXXXXX", target);
+    j->out = mkostemp(j->temporary, O_CLOEXEC);
+    if (j->out < 0)
+        return failed(j, "write beside it");
+    int status = j->undo ? unmark(j) : mark(j);
+    if (!status && !j->output &&
+        fchown(j->out, j->facts.owner, (gid_t)-1) != 0 && geteuid() == 0)
+        status = failed(j, "keep its owner");
+    if (!status && (fchmod(j->out, j->facts.mode) != 0 || fsync(j->out) != 0 ||
+                    rename(j->temporary, target) != 0))
+        status = failed(j, "put the new file in place");
+    if (status)
+        unlink(j->temporary);
+    close(j->out);
+    free(j->temporary);
+    return status;
+}
+
+static int examine(struct job *j) {
+    j->fd = bl_file_open(j->file);
+    if (j->fd < 0 || bl_file_facts(j->fd, &j->facts) < 0 || !j->facts.regular)
+        return refuse(j, "cannot be read as a file");
+    const char *wrong = bl_elf_read(j->fd, j->facts.size, &j->elf);
+    if (wrong)
+        return refuse(j, wrong);
+    if (j->facts.mode & (S_ISUID | S_ISGID) ||
+        getxattr(j->file, "security.capability", NULL, 0) > 0)
+        return refuse(j, "has raised privileges and is left alone");
+    if (!j->output && j->facts.links > 1)
+        return refuse(j, "has other names that would keep the old file; "
+                         "name a new one with --output");
+    const bool marked = read_trailer(j);
+    if (j->undo)
+        return marked ? 0 : refuse(j, "was not marked by bigleaf align");
+    if (marked)
+        return refuse(j, "is marked already");
+    j->trailer = (struct trailer){0};
+    return plan(j);
+}
+
+static int align(struct job *j, const char *name) {
+    j->file = realpath(name, NULL);
+    if (!j->file) {
+        bl_say(j->command, "%s: %s", name, strerror(errno));
+        return BL_EXIT_USAGE;
+    }
+    int status = examine(j);
+    if (!status)
+        status = write_new(j);
+    if (j->fd >= 0)
+        bl_os_close(j->fd);
+    free(j->file);
+    return status;
+}
+
+int bl_align_main(const struct bl_command *self, int argc, char **argv) {
+    struct job j = {.command = self, .fd = -1, .out = -1};
+    struct bl_cursor cursor = {
+        .command = self, .argv = argv, .argc = argc, .at = 1};
+    enum bl_step step;
+    while ((step = bl_cursor_next(&cursor)) == BL_STEP_OPTION) {
+        if (strcmp(cursor.option->name, "undo") == 0)
+            j.undo = true;
+        else
+            j.output = cursor.value;
+    }
+    if (step != BL_STEP_END)
+        return step == BL_STEP_HELP ? 0 : BL_EXIT_USAGE;
+    if (argc - cursor.at != 1)
+        return bl_usage(self, "one FILE is needed");
+    return align(&j, argv[cursor.at]);
+}
