@@ -25,7 +25,7 @@
 struct variant {
     char *name;
     struct bl_plan plan;
-    char *pages;
+    const char *pages; // borrowed
 };
 
 struct sample {
@@ -228,7 +228,7 @@ static void open_input(struct compare *c) {
 }
 
 static FILE *scratch(const struct compare *c) {
-    char *file = bl_launch_lines_file();
+    char *file = bl_scratch_file();
     FILE *out = file ? fopen(file, "w+e") : NULL;
     if (file)
         unlink(file);
@@ -289,48 +289,55 @@ static void progress(const struct compare *c, size_t done, size_t total,
     fflush(stderr);
 }
 
-static int run_once(struct compare *c, size_t variant, size_t done,
-                    size_t total) {
-    struct variant *v = &c->variants[variant];
-    struct bl_plan plan = v->plan;
+// Keeps the result of a measured run; warm-up runs are only judged.
+static void keep(struct compare *c, size_t variant,
+                 const struct bl_result *result) {
+    c->samples =
+        bl_xrealloc(c->samples, (c->sample_count + 1) * sizeof *c->samples);
+    c->samples[c->sample_count++] = (struct sample){*result, variant};
+}
+
+static int run_with(struct compare *c, size_t variant, size_t done,
+                    size_t total, FILE **out, FILE *err) {
+    const struct variant *v = &c->variants[variant];
+    const struct bl_launch what = {
+        .command = c->command,
+        .program = &c->program,
+        .plan = &v->plan,
+        .streams = {c->input, fileno(*out), fileno(err)},
+        .argv = c->argv,
+        .pages = v->pages};
     struct bl_result result;
-    FILE *out = scratch(c);
-    FILE *err = scratch(c);
-    if (!out || !err)
-        return BL_EXIT_MACHINE;
-    char *lines = bl_launch_lines_file();
-    BL_CHECK(plan.environment_count < BL_ARRAY_LEN(plan.environment));
-    static char report_variable[] = "BIGLEAF_REPORT";
-    plan.environment[plan.environment_count++] =
-        (struct bl_setting){report_variable, lines ? lines : report_variable};
-    if (!lines)
-        plan.environment_count--;
     if (c->input_start >= 0)
         lseek(c->input, c->input_start, SEEK_SET);
-    const struct bl_streams streams = {c->input, fileno(out), fileno(err)};
     progress(c, done, total, v, NULL);
-    int status =
-        bl_launch(c->command, &c->program, &plan, &streams, c->argv, &result);
-    bl_launch_collect(&result, lines, NULL);
-    result.pages = bl_xstrdup(v->pages ? v->pages : "");
+    int status = bl_launch(&what, &result);
     if (status == 0) {
         progress(c, done, total, v, &result);
-        judge(c, &out, err, &result, v->name);
+        judge(c, out, err, &result, v->name);
     }
-    if (out)
-        fclose(out);
-    fclose(err);
-    if (result.interrupt && status == 0) {
+    if (status == 0 && result.interrupt) {
         bl_say(c->command, "stopped by signal %d", result.interrupt);
         status = BL_EXIT_SIGNAL + result.interrupt;
     }
-    if (status == 0 && done > c->variant_count) {
-        c->samples =
-            bl_xrealloc(c->samples, (c->sample_count + 1) * sizeof *c->samples);
-        c->samples[c->sample_count++] = (struct sample){result, variant};
-    } else {
+    if (status == 0 && done > c->variant_count)
+        keep(c, variant, &result);
+    else
         bl_result_free(&result);
-    }
+    return status;
+}
+
+static int run_once(struct compare *c, size_t variant, size_t done,
+                    size_t total) {
+    FILE *out = scratch(c);
+    FILE *err = scratch(c);
+    int status = BL_EXIT_MACHINE;
+    if (out && err)
+        status = run_with(c, variant, done, total, &out, err);
+    if (out)
+        fclose(out);
+    if (err)
+        fclose(err);
     return status;
 }
 
@@ -349,18 +356,28 @@ static int run_all(struct compare *c) {
     return 0;
 }
 
+// A single round has a ratio and no interval.
+static void text_ratio(FILE *out, const struct compare *c, size_t variant,
+                       size_t measure) {
+    const struct bl_interval r = ratio_of(c, variant, measure);
+    if (isnan(r.median))
+        fputs("       -", out);
+    else if (c->runs == 1)
+        fprintf(out, "   %5.3f", r.median);
+    else
+        fprintf(out, "   %5.3f   %.3f to %.3f", r.median, r.low, r.high);
+}
+
 // One variant beside base: medians, and the ratio where one makes sense.
 static void text_beside(FILE *out, const struct compare *c, size_t variant) {
-    fprintf(out, "\n%-12s %12s %12s   ratio   95 %% interval\n", "median",
-            c->variants[0].name, c->variants[variant].name);
+    fprintf(out, "\n%-12s %12s %12s   ratio%s\n", "median", c->variants[0].name,
+            c->variants[variant].name, c->runs == 1 ? "" : "   95 % interval");
     for (size_t k = 0; k < BL_ARRAY_LEN(measures); k++) {
         const struct measure *m = &measures[k];
         fprintf(out, "%-12s %12.*f %12.*f", m->head, m->decimals,
                 median_of(c, 0, k), m->decimals, median_of(c, variant, k));
-        if (m->ratio) {
-            const struct bl_interval r = ratio_of(c, variant, k);
-            fprintf(out, "   %5.3f   %.3f to %.3f", r.median, r.low, r.high);
-        }
+        if (m->ratio)
+            text_ratio(out, c, variant, k);
         fputc('\n', out);
     }
 }
@@ -368,7 +385,8 @@ static void text_beside(FILE *out, const struct compare *c, size_t variant) {
 static void report_text(FILE *out, const struct compare *c) {
     for (char **word = c->argv; *word; word++)
         fprintf(out, "%s%s", word == c->argv ? "" : " ", *word);
-    fprintf(out, "\n%zu rounds, one more to warm up\n", c->runs);
+    fprintf(out, "\n%zu round%s, one more to warm up\n", c->runs,
+            c->runs == 1 ? "" : "s");
     for (size_t v = 1; v < c->variant_count; v++)
         text_beside(out, c, v);
     fprintf(out, "\noutput: %s\n", bl_sameness_names[c->sameness]);
@@ -448,7 +466,7 @@ static int plan_variants(struct compare *c) {
     const struct bl_request plain = {.heap = BL_HEAP_NONE};
     c->variants[0].name = bl_xstrdup("base");
     c->variants[1].name = bl_xstrdup("bigleaf");
-    c->variants[1].pages = bl_xstrdup(bl_request_pages(&c->request));
+    c->variants[1].pages = bl_request_pages(&c->request);
     const int status =
         bl_plan_make(c->command, &plain, &c->program, &c->variants[0].plan);
     free(c->variants[0].plan.why);
@@ -479,7 +497,6 @@ static void free_all(struct compare *c) {
     free(c->samples);
     for (size_t i = 0; i < c->variant_count; i++) {
         free(c->variants[i].name);
-        free(c->variants[i].pages);
         bl_plan_free(&c->variants[i].plan);
     }
     for (size_t i = 0; i < c->rules.ignored_count; i++)

@@ -71,8 +71,10 @@ static void find_pool(struct bl_findings *f, const struct bl_machine *m) {
     if (m->pool_total == BL_UNKNOWN)
         find(f, BL_LEVEL_NOTE, NULL, "no hugetlb pool of 2 MiB pages is known");
     else if (m->pool_total == 0 && m->pool_overcommit <= 0)
-        find(f, BL_LEVEL_OK, NULL,
-             "the hugetlb pool is empty; with THP none is needed");
+        find(f, BL_LEVEL_OK, NULL, "the hugetlb pool is empty%s",
+             m->thp == BL_THP_ALWAYS || m->thp == BL_THP_MADVISE
+                 ? "; with THP none is needed"
+                 : "");
     else
         find(f, BL_LEVEL_OK, NULL,
              "hugetlb pool: %lld pages of 2 MiB, %lld free, %lld reserved, "

@@ -23,6 +23,14 @@ void bl_fallbacks_free(struct bl_fallbacks *f) {
 
 static void add(struct bl_fallbacks *f, enum bl_region region,
                 const char *object, uint64_t bytes, const char *reason) {
+    for (size_t i = 0; i < f->count; i++) {
+        struct bl_fallback *b = &f->at[i];
+        if (b->region == region && strcmp(b->object, object) == 0 &&
+            strcmp(b->reason, reason) == 0) {
+            b->bytes += bytes;
+            return;
+        }
+    }
     f->at = bl_xrealloc(f->at, (f->count + 1) * sizeof *f->at);
     f->at[f->count++] = (struct bl_fallback){region, bl_xstrdup(object), bytes,
                                              bl_xstrdup(reason)};
@@ -45,7 +53,33 @@ static bool asked_for_base(const struct bl_result *r) {
     return r->pages && strcmp(r->pages, "base") == 0;
 }
 
-static const char *own_heap_reason(enum bl_cause cause) {
+// Why the kernel had no huge page where it would have given one. Read once,
+// after the run: a guess where the machine has changed since, and worded so.
+static const char *shortage_reason(const struct bl_result *r) {
+    static char text[160];
+    struct bl_machine m;
+    if (text[0])
+        return text;
+    bl_machine_read(&m, "");
+    if (m.cgroup_limit != BL_NO_LIMIT &&
+        r->peak_rss + 2 * BL_HUGE_SIZE > m.cgroup_limit)
+        snprintf(text, sizeof text,
+                 "the kernel had no huge page: the memory cgroup's limit of "
+                 "%llu MiB was near",
+                 (unsigned long long)m.cgroup_limit >> 20);
+    else if (m.free_huge_blocks == 0)
+        snprintf(text, sizeof text,
+                 "the kernel had no huge page: memory is fragmented (echo 1 | "
+                 "sudo tee " BL_MACHINE_COMPACT " mends it for a while)");
+    else
+        snprintf(text, sizeof text,
+                 "the kernel had no huge page at the first touch, or was asked "
+                 "after it");
+    return text;
+}
+
+static const char *own_heap_reason(const struct bl_result *r,
+                                   enum bl_cause cause) {
     switch (cause) {
     case BL_CAUSE_REFUSED:
         return "the runtime keeps tails of large objects, and its own small "
@@ -55,8 +89,7 @@ static const char *own_heap_reason(enum bl_cause cause) {
     case BL_CAUSE_TAIL:
         return "huge pages only partly in use yet";
     case BL_CAUSE_SHORTAGE:
-        return "the kernel had no free huge page at the first touch: memory is "
-               "fragmented, or a memory cgroup is at its limit";
+        return shortage_reason(r);
     case BL_CAUSE_UNADVISED:
         return "the kernel refused the advice to use huge pages";
     case BL_CAUSE_NONE:
@@ -85,7 +118,8 @@ static const char *unadvised_reason(enum bl_region region) {
     return "";
 }
 
-static const char *mapping_reason(enum bl_region region, enum bl_cause cause) {
+static const char *mapping_reason(const struct bl_result *r,
+                                  enum bl_region region, enum bl_cause cause) {
     switch (cause) {
     case BL_CAUSE_REFUSED:
         return "the program advised against huge pages (MADV_NOHUGEPAGE)";
@@ -94,8 +128,7 @@ static const char *mapping_reason(enum bl_region region, enum bl_cause cause) {
     case BL_CAUSE_TAIL:
         return "huge pages only partly in use";
     case BL_CAUSE_SHORTAGE:
-        return "the kernel would give huge pages here, but had none free at "
-               "the first touch, or was asked after it";
+        return shortage_reason(r);
     case BL_CAUSE_UNADVISED:
         return unadvised_reason(region);
     case BL_CAUSE_NONE:
@@ -121,13 +154,14 @@ static const char *reason_of(const struct bl_result *r, enum bl_region region,
         region == BL_REGION_TEXT ? image_reason(r, object) : NULL;
     if (region == BL_REGION_HEAP && asked_for_base(r))
         return "asked for by --pages=base";
-    if (general)
+    const bool own = strcmp(object, BL_OWN_HEAP) == 0;
+    if (general && (own || cause != BL_CAUSE_SMALL))
         return general;
-    if (strcmp(object, BL_OWN_HEAP) == 0)
-        return own_heap_reason(cause);
+    if (own)
+        return own_heap_reason(r, cause);
     if (region == BL_REGION_HEAP && r->mechanism == BL_MECHANISM_NONE)
         return r->mechanism_why;
-    return image ? image : mapping_reason(region, cause);
+    return image ? image : mapping_reason(r, region, cause);
 }
 
 static void explain_objects(const struct bl_result *r, const char *general,
@@ -148,7 +182,7 @@ static void explain_objects(const struct bl_result *r, const char *general,
     for (int i = 0; i < BL_REGIONS; i++) {
         if (rest[i])
             add(out, (enum bl_region)i, "smaller objects", rest[i],
-                general ? general : "less than 256 KiB each");
+                "less than 256 KiB each");
     }
 }
 

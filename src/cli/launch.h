@@ -48,7 +48,7 @@ struct bl_result {
     char *mechanism_why;
     enum bl_mechanism mechanism;
     bool mechanism_failed;
-    char *pages; // what --pages said
+    const char *pages; // what --pages said; borrowed
 };
 
 // Standard streams for the program; -1: as this command's.
@@ -56,12 +56,19 @@ struct bl_streams {
     int in, out, err;
 };
 
-// Runs `program` by `plan`. 0, or the status to leave with where it could not
-// be started (the user has been told).
-int bl_launch(const struct bl_command *command,
-              const struct bl_program *program, const struct bl_plan *plan,
-              const struct bl_streams *streams, char **argv,
-              struct bl_result *out);
+// What to run, and how.
+struct bl_launch {
+    const struct bl_command *command; // for messages
+    const struct bl_program *program;
+    const struct bl_plan *plan;
+    struct bl_streams streams;
+    char **argv;
+    const char *pages; // what --pages said; borrowed by the result
+};
+
+// 0, or the status to leave with where the program could not be started (the
+// user has been told). The result is to be freed in any case.
+int bl_launch(const struct bl_launch *what, struct bl_result *out);
 void bl_result_free(struct bl_result *result);
 
 // Replaces this command by the program; returns the status to leave with.
@@ -69,11 +76,7 @@ int bl_launch_exec(const struct bl_command *command,
                    const struct bl_program *program, const struct bl_plan *plan,
                    char **argv);
 
-// A file the runtime may append to, made anew; NULL: no place to write.
-char *bl_launch_lines_file(void);
-// Reads it, adds its lines to result->processes, and removes it; passes the
-// lines on to `onward` (what BIGLEAF_REPORT said before; may be NULL).
-void bl_launch_collect(struct bl_result *result, char *lines_file,
-                       const char *onward);
+// Makes an empty file of a new name; NULL: no folder can be written.
+char *bl_scratch_file(void);
 
 #endif

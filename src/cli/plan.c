@@ -255,8 +255,6 @@ int bl_plan_make(const struct bl_command *command,
     for (size_t i = 0; i < request->setting_count; i++)
         set(out, request->settings[i].name,
             bl_xstrdup(request->settings[i].value));
-    if (request->report_file)
-        set(out, "BIGLEAF_REPORT", bl_xstrdup(request->report_file));
     if (!preload)
         return 0;
     char *library = find_library();

@@ -25,7 +25,6 @@ struct bl_request {
     enum bl_heap heap;
     struct bl_setting settings[16]; // what the user set for the runtime
     size_t setting_count;
-    const char *report_file; // where the runtime shall write; NULL: nowhere
 };
 
 struct bl_plan {

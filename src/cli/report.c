@@ -41,13 +41,20 @@ static void text_regions(FILE *out, const struct bl_result *r) {
     fputc('\n', out);
 }
 
+// What is less than this is left to the JSON.
+#define WORTH_A_LINE (64 * BL_KIB)
+
 static void text_fallbacks(FILE *out, const struct bl_result *r) {
     struct bl_fallbacks f;
+    bool any = false;
     bl_explain(r, &f);
-    if (f.count)
-        fputs("\n  not on huge pages, and why:\n", out);
     for (size_t i = 0; i < f.count; i++) {
         const struct bl_fallback *b = &f.at[i];
+        if (b->bytes && b->bytes < WORTH_A_LINE)
+            continue;
+        if (!any)
+            fputs("\n  not on huge pages, and why:\n", out);
+        any = true;
         fprintf(out, "  %-5s", bl_region_names[b->region]);
         if (b->bytes)
             fprintf(out, " %10.1f MiB", mib(b->bytes));

@@ -70,37 +70,31 @@ static int end_like(const struct bl_result *r) {
     return r->exit_status;
 }
 
-static int run_watched(const struct bl_command *self, struct run *run,
+static int run_watched(const struct bl_command *self, const struct run *run,
                        const struct bl_program *program, char **argv) {
-    static const struct bl_streams as_ours = {-1, -1, -1};
     struct bl_plan plan;
     struct bl_result result;
     FILE *out = open_report(self, run);
     if (!out)
         return BL_EXIT_MACHINE;
-    char *onward = getenv("BIGLEAF_REPORT");
-    char *lines = bl_launch_lines_file();
-    run->request.report_file = lines;
     int status = bl_plan_make(self, &run->request, program, &plan);
     if (status == 0) {
-        status = bl_launch(self, program, &plan, &as_ours, argv, &result);
-        bl_launch_collect(&result, lines, onward);
-        result.pages = bl_xstrdup(bl_request_pages(&run->request));
+        const struct bl_launch what = {.command = self,
+                                       .program = program,
+                                       .plan = &plan,
+                                       .streams = {-1, -1, -1},
+                                       .argv = argv,
+                                       .pages =
+                                           bl_request_pages(&run->request)};
+        status = bl_launch(&what, &result);
         if (status == 0) {
             (run->json ? bl_report_json : bl_report_text)(out, &result);
-            status = result.exit_status;
-            fclose(out);
             status = end_like(&result);
-            out = NULL;
         }
         bl_result_free(&result);
-    } else if (lines) {
-        unlink(lines);
-        free(lines);
     }
     bl_plan_free(&plan);
-    if (out)
-        fclose(out);
+    fclose(out);
     return status;
 }
 

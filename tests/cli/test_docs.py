@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -129,3 +130,50 @@ def test_completion_offers_values() -> None:
     }
     assert completions("run", "--heap", "=", "gl") == {"glibc"}
     assert "--report" not in completions("run", "sh", "--re")
+
+
+def keys_of(value: object, inside: str = "") -> set[str]:
+    """All member names but those that are themselves data."""
+    found: set[str] = set()
+    if isinstance(value, dict):
+        for key, member in value.items():
+            if inside not in ("ratios", "medians", "statistics"):
+                found.add(key)
+            found |= keys_of(member, key)
+    if isinstance(value, list):
+        for member in value:
+            found |= keys_of(member, inside)
+    return found
+
+
+def test_every_member_of_a_report_is_documented(
+    bigleaf: Bigleaf, library: str, programs: Path, tmp_path: Path
+) -> None:
+    grow = (str(programs / "cli_grow"), "8", "fork")
+    lines = tmp_path / "lines"
+    run = tmp_path / "run"
+    bigleaf(
+        "run",
+        f"--report={run}",
+        "--json",
+        "--image=on",
+        *grow,
+        env={"BIGLEAF_REPORT": str(lines)},
+    )
+    killed = tmp_path / "killed"
+    bigleaf(
+        "run", f"--report={killed}", "--json", "sh", "-c", "kill -9 $$"
+    )
+    reports = [
+        run.read_text(),
+        killed.read_text(),
+        bigleaf("compare", "-n1", "--json=-", *grow).out,
+        bigleaf("doctor", "--json").out,
+        bigleaf("doctor", "--json", "sh").out,
+        *lines.read_text().splitlines(),
+    ]
+    text = page("bigleaf-report.5")
+    for report in map(json.loads, reports):
+        assert report["schema"] in text
+        for key in keys_of(report):
+            assert re.search(rf"\b{key}\b", text), key

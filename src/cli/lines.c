@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+#include "cli/lines.h"
+
+#include "cli/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool read_backing(const char *line, const char *moment,
+                         struct bl_backing *out) {
+    *out = (struct bl_backing){0};
+    bool any = false;
+    for (int i = 0; i < BL_REGIONS; i++) {
+        struct bl_region_backing *r = &out->region[i];
+        char path[64];
+        const struct {
+            const char *key;
+            uint64_t *value;
+        } members[] = {{"bytes", &r->bytes},
+                       {"huge_bytes", &r->huge},
+                       {"hugetlb_bytes", &r->hugetlb},
+                       {"pss_bytes", &r->pss}};
+        for (size_t k = 0; k < BL_ARRAY_LEN(members); k++) {
+            snprintf(path, sizeof path, "%s.%s.%s", moment, bl_region_names[i],
+                     members[k].key);
+            any |= bl_json_get_u64(line, path, members[k].value);
+        }
+    }
+    return any;
+}
+
+// The index of a string member among `count` names; `count`: none of them.
+static int name_index(const char *text, const char *key,
+                      const char *const *names, int count) {
+    char *word = bl_json_get_string(text, key);
+    int i = 0;
+    while (i < count && (!word || strcmp(word, names[i]) != 0))
+        i++;
+    free(word);
+    return i;
+}
+
+static void read_parts(const char *line, struct bl_snapshot *out) {
+    const char *array = bl_json_find(line, "parts");
+    for (const char *p = NULL; array && (p = bl_json_next(array, p));) {
+        const int region = name_index(p, "region", bl_region_names, BL_REGIONS);
+        const int cause = name_index(p, "cause", bl_cause_names, BL_CAUSES);
+        uint64_t bytes = 0;
+        char *object = bl_json_get_string(p, "object");
+        if (object && region < BL_REGIONS && cause < BL_CAUSES &&
+            bl_json_get_u64(p, "bytes", &bytes))
+            bl_snapshot_add_object(out, (enum bl_region)region, object,
+                                   (enum bl_cause)cause, bytes);
+        free(object);
+    }
+}
+
+static void add_note(struct bl_result *result, char *object, char *reason) {
+    for (size_t i = 0; i < result->note_count; i++) {
+        if (strcmp(result->notes[i].object, object) == 0) {
+            free(object);
+            free(reason);
+            return;
+        }
+    }
+    result->notes = bl_xrealloc(result->notes, (result->note_count + 1) *
+                                                   sizeof *result->notes);
+    result->notes[result->note_count++] =
+        (struct bl_image_note){object, reason};
+}
+
+static void read_image(const char *line, struct bl_result *result,
+                       struct bl_snapshot *peak) {
+    const char *array = bl_json_find(line, "image");
+    for (const char *p = NULL; array && (p = bl_json_next(array, p));) {
+        const int mechanism = name_index(
+            p, "mechanism", bl_text_mechanism_names, BL_TEXT_MECHANISMS);
+        uint64_t huge = 0;
+        char *object = bl_json_get_string(p, "object");
+        char *reason = bl_json_get_string(p, "reason");
+        if (bl_json_get_u64(p, "huge_bytes", &huge) && huge &&
+            mechanism < BL_TEXT_MECHANISMS && mechanism > (int)peak->text)
+            peak->text = (enum bl_text_mechanism)mechanism;
+        if (object && reason)
+            add_note(result, object, reason);
+    }
+}
+
+static void take_line(struct bl_result *result, const char *line) {
+    struct bl_process p = {0};
+    uint64_t pid = 0;
+    uint64_t parent = 0;
+    uint64_t disabled = 0;
+    char *schema = bl_json_get_string(line, "schema");
+    const bool ours = schema && strcmp(schema, "bigleaf.process/1") == 0 &&
+                      bl_json_get_u64(line, "pid", &pid);
+    free(schema);
+    if (!ours)
+        return;
+    bl_json_get_u64(line, "ppid", &parent);
+    p.pid = (int)pid;
+    p.parent = (int)parent;
+    p.executable = bl_json_get_string(line, "exe");
+    p.have_backing = read_backing(line, "end", &p.end);
+    bl_snapshot_init(&p.peak);
+    p.peak.processes = p.have_backing;
+    if (!read_backing(line, "peak", &p.peak.backing))
+        p.peak.backing = p.end;
+    read_parts(line, &p.peak);
+    read_image(line, result, &p.peak);
+    p.thp_disabled =
+        bl_json_get_u64(line, "thp_disabled", &disabled) && disabled;
+    p.line = bl_xstrdup(line);
+    result->processes =
+        bl_xrealloc(result->processes,
+                    (result->process_count + 1) * sizeof *result->processes);
+    result->processes[result->process_count++] = p;
+}
+
+static void append(const char *file, const char *line) {
+    FILE *out = fopen(file, "ae");
+    if (!out)
+        return;
+    fputs(line, out);
+    fclose(out);
+}
+
+static void prefer_peak(struct bl_result *r, struct bl_process *p) {
+    const uint64_t bytes = bl_backing_total(&p->peak.backing).bytes;
+    const enum bl_text_mechanism text =
+        p->peak.text > r->peak.text ? p->peak.text : r->peak.text;
+    if (bytes > bl_backing_total(&r->peak.backing).bytes) {
+        bl_snapshot_free(&r->peak);
+        r->peak = p->peak;
+        // The process keeps the sums, the result has the objects.
+        p->peak.objects = NULL;
+        p->peak.object_count = 0;
+    }
+    r->peak.text = text;
+    if (bytes > r->peak_rss)
+        r->peak_rss = bytes;
+}
+
+// A process knows its own peak and end better than a sampler does; the first
+// process outlives its children, so its end is the end.
+static void prefer_own_lines(struct bl_result *r) {
+    for (size_t i = 0; i < r->process_count; i++) {
+        struct bl_process *p = &r->processes[i];
+        r->thp_disabled |= p->thp_disabled;
+        if (!p->have_backing)
+            continue;
+        prefer_peak(r, p);
+        if (p->pid == r->pid) {
+            r->end.backing = p->end;
+            r->end.processes = 1;
+        }
+    }
+}
+
+void bl_lines_collect(struct bl_result *result, const char *file,
+                      const char *onward) {
+    FILE *in = file ? fopen(file, "re") : NULL;
+    char *line = NULL;
+    size_t capacity = 0;
+    while (in && getline(&line, &capacity, in) > 0) {
+        if (onward && onward[0])
+            append(onward, line);
+        line[strcspn(line, "\n")] = '\0';
+        take_line(result, line);
+    }
+    free(line);
+    if (in)
+        fclose(in);
+    prefer_own_lines(result);
+    if (result->end.processes == 0) {
+        result->end.backing = result->peak.backing;
+        result->end.processes = result->peak.processes;
+    }
+}
