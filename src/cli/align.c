@@ -15,6 +15,7 @@
 
 #include "cli/options.h"
 #include "image/elf.h"
+#include "image/shadow.h"
 #include "os/os.h"
 
 #include <errno.h>
@@ -235,4 +236,17 @@ int bl_align_main(const struct bl_command *self, int argc, char **argv) {
     if (argc - cursor.at != 1)
         return bl_usage(self, "one FILE is needed");
     return align(&j, argv[cursor.at]);
+}
+
+int bl_clean_shadows(const struct bl_command *self) {
+    struct bl_shadow_census census;
+    const char *wrong =
+        bl_shadow_clean(getenv("BIGLEAF_SHADOW_DIR"), 0, &census);
+    if (wrong) {
+        bl_say(self, "%s", wrong);
+        return BL_EXIT_MACHINE;
+    }
+    printf("%u shadow copies removed, %.1f MiB\n", census.removed,
+           (double)census.removed_bytes / (double)BL_MIB);
+    return 0;
 }

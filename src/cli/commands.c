@@ -34,6 +34,8 @@ static const struct bl_option doctor_options[] = {
     {"json", 0, NULL, false, "the findings as JSON (bigleaf.doctor/1)"},
     {"root", 0, "DIR", false,
      "read copies of /proc and /sys below DIR, try nothing on this machine"},
+    {"clean", 0, NULL, false,
+     "remove your shadow copies of program text and say what they took"},
     {0}};
 
 static const struct bl_option align_options[] = {

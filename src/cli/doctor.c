@@ -5,6 +5,7 @@
 //
 #include "cli/doctor.h"
 
+#include "cli/align.h"
 #include "cli/json.h"
 #include "cli/request.h"
 
@@ -206,16 +207,21 @@ int bl_doctor_main(const struct bl_command *self, int argc, char **argv) {
     struct bl_cursor cursor = {
         .command = self, .argv = argv, .argc = argc, .at = 1};
     bool json = false;
+    bool clean = false;
     const char *root = NULL;
     enum bl_step step;
     while ((step = bl_cursor_next(&cursor)) == BL_STEP_OPTION) {
         if (strcmp(cursor.option->name, "json") == 0)
             json = true;
+        else if (strcmp(cursor.option->name, "clean") == 0)
+            clean = true;
         else
             root = cursor.value;
     }
     if (step != BL_STEP_END)
         return step == BL_STEP_HELP ? 0 : BL_EXIT_USAGE;
+    if (clean)
+        return bl_clean_shadows(self);
     if (argc - cursor.at > 1)
         return bl_usage(self, "one program at a time");
     if (cursor.at < argc)
