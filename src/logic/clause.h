@@ -27,10 +27,10 @@ struct bl_clause {
     uint64_t birth;            // const
     _Atomic(uint64_t) death;   // lock of the predicate; UINT64_MAX: alive
     bl_word *code;             // const
+    size_t code_words;         // const
     struct bl_record *source;  // const: head :- body, for dynamic predicates
     const char *file;
     uint32_t line;
-    uint32_t heap_words;       // what its code may write before its first call
     uint8_t kind;
     bl_word key[];             // arity words: atomic, functor, or 0: variable
 };
@@ -67,6 +67,7 @@ enum bl_pred_flag {
     BL_PRED_TABLED = 16,
     BL_PRED_BARRIER = 32, // no tabled goal may be suspended below its calls
     BL_PRED_CONTROL = 64,
+    BL_PRED_THROW = 256, // throw/1
     BL_PRED_LIBRARY = 128 // defined in Prolog by us; programs may redefine it
 };
 

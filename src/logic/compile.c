@@ -258,6 +258,7 @@ static struct bl_clause *compile(struct bl_compiler *c, bl_word head,
     restore_variables(c);
     if (!c->failed)
         cl->code = finished_code(c);
+    cl->code_words = c->used;
     return cl;
 }
 

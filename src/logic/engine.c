@@ -5,8 +5,10 @@
 #include "logic/engine.h"
 
 #include "logic/clause.h"
+#include "logic/limit.h"
 #include "logic/op.h"
 #include "logic/profile.h"
+#include "logic/stream.h"
 #include "logic/tabling.h"
 
 #include <string.h>
@@ -24,7 +26,8 @@ struct bl_machine *bl_engine_machine(void) {
         return NULL;
     if (bl_engine.memory_limit != 0)
         m->memory_limit = bl_engine.memory_limit;
-    if (!bl_tabling_open(m, bl_engine.space)) {
+    if (!bl_tabling_open(m, bl_engine.space) || !bl_io_open(m)) {
+        bl_tabling_close(m);
         bl_machine_delete(m);
         return NULL;
     }
@@ -32,6 +35,10 @@ struct bl_machine *bl_engine_machine(void) {
 }
 
 void bl_engine_machine_end(struct bl_machine *m) {
+    bl_limit_set_deadline(m, 0);
+    bl_findall_drop_all(m);
+    bl_globals_drop(m);
+    bl_io_close(m);
     bl_tabling_close(m);
     bl_machine_delete(m);
 }

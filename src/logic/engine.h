@@ -36,6 +36,9 @@ int bl_load_csv(struct bl_machine *m, const char *path, bl_word name,
                 char separator, int64_t *rows);
 
 void bl_builtins_init(void);
+// What a machine's builtins keep for it outside its stacks.
+void bl_findall_drop_all(struct bl_machine *m);
+void bl_globals_drop(struct bl_machine *m);
 extern const char bl_library_text[];
 
 // Shows the error that `m->ball` is; the ball is gone afterwards. `where` is

@@ -1,31 +1,496 @@
 % SPDX-License-Identifier: MIT
 %
 % The part of the engine that is written in Prolog. Predicates whose names
-% begin with $ are the engine's own; the rest may be redefined by a program.
+% begin with $ are the engine's own; any other may be redefined by a program,
+% which is why the engine's own predicates do not rely on those.
 
-% Control constructs that a program calls as terms. The second argument is the
-% level that a cut reaches.
-'$body'(G, L) :- '$body_kind'(G, K), '$body'(K, G, L).
+% ---- control
 
-'$body'(0, G, _) :- call(G).
-'$body'(1, (A, B), L) :- '$body'(A, L), '$body'(B, L).
-'$body'(2, !, L) :- '$cut'(L).
-'$body'(3, (C -> T ; E), L) :- ( '$cond'(C) -> '$body'(T, L) ; '$body'(E, L) ).
-'$body'(4, (C *-> T ; E), L) :- ( '$cond'(C) *-> '$body'(T, L) ; '$body'(E, L) ).
-'$body'(5, (A ; B), L) :- ( '$body'(A, L) ; '$body'(B, L) ).
-'$body'(6, (C -> T), L) :- ( '$cond'(C) -> '$body'(T, L) ).
-'$body'(7, (C *-> T), L) :- '$cond'(C), '$body'(T, L).
-'$body'(8, \+ G, _) :- \+ '$cond'(G).
-
-'$cond'(G) :- call(G).
+:- '$barrier'(['$findall_run'/3, '$count_run'/2]).
 
 true.
 otherwise.
 fail :- fail.
 false :- fail.
+repeat.
+repeat :- repeat.
+
+% Control constructs that are called as terms. L is the level a cut reaches.
+'$body'(G, L) :- '$body_kind'(G, K), '$body'(K, G, L).
+
+'$body'(0, G, _) :- call(G).
+'$body'(1, (A, B), L) :- '$body'(A, L), '$body'(B, L).
+'$body'(2, !, L) :- '$cut'(L).
+'$body'(3, (C -> T ; E), L) :- ( call(C) -> '$body'(T, L) ; '$body'(E, L) ).
+'$body'(4, (C *-> T ; E), L) :- ( call(C) *-> '$body'(T, L) ; '$body'(E, L) ).
+'$body'(5, (A ; B), L) :- ( '$body'(A, L) ; '$body'(B, L) ).
+'$body'(6, (C -> T), L) :- ( call(C) -> '$body'(T, L) ).
+'$body'(7, (C *-> T), L) :- ( call(C) *-> '$body'(T, L) ).
+'$body'(8, Not, _) :- arg(1, Not, G), \+ call(G).
+
 catch(G, C, R) :- '$catch'(G, C, R).
-once(G) :- '$cond'(G), !.
-ignore(G) :- ( '$cond'(G) -> true ; true ).
-not(G) :- \+ '$cond'(G).
-tnot(G) :- \+ '$cond'(G).
-forall(C, A) :- \+ ( '$cond'(C), \+ '$cond'(A) ).
+once(G) :- ( call(G) -> true ).
+ignore(G) :- ( call(G) -> true ; true ).
+\+ G :- \+ call(G).
+not(G) :- \+ call(G).
+tnot(G) :- \+ call(G).
+A , B :- call((A, B)).
+A ; B :- call((A ; B)).
+A -> B :- call((A -> B)).
+A *-> B :- call((A *-> B)).
+forall(C, A) :- \+ ( call(C), \+ call(A) ).
+apply(G, Args) :- G =.. L0, '$append'(L0, Args, L), Goal =.. L, call(Goal).
+halt :- halt(0).
+
+setup_call_cleanup(S, G, C) :-
+    once(S),
+    catch(G, E, true)
+    -> ignore(C), ( nonvar(E) -> throw(E) ; true )
+    ;  ignore(C), fail.
+call_cleanup(G, C) :- setup_call_cleanup(true, G, C).
+
+call_with_time_limit(T, G) :-
+    '$set_deadline'(T, Old),
+    (   catch(G, E, true)
+    ->  '$restore_deadline'(Old),
+        ( nonvar(E) -> '$time_limit'(E) ; true )
+    ;   '$restore_deadline'(Old),
+        fail
+    ).
+'$time_limit'(error(resource_error(time), _)) :- !, throw(time_limit_exceeded).
+'$time_limit'(E) :- throw(E).
+
+must_be(Type, X) :- '$must_be'(Type, X).
+'$must_be'(Type, X) :- var(X), Type \== var, !, throw(error(instantiation_error, _)).
+'$must_be'(integer, X) :- !, ( integer(X) -> true ; throw(error(type_error(integer, X), _)) ).
+'$must_be'(positive_integer, X) :- !,
+    ( \+ integer(X) -> throw(error(type_error(integer, X), _))
+    ; X > 0 -> true ; throw(error(type_error(positive_integer, X), _)) ).
+'$must_be'(nonneg, X) :- !,
+    ( \+ integer(X) -> throw(error(type_error(integer, X), _))
+    ; X >= 0 -> true ; throw(error(type_error(nonneg, X), _)) ).
+'$must_be'(atom, X) :- !, ( atom(X) -> true ; throw(error(type_error(atom, X), _)) ).
+'$must_be'(atomic, X) :- !, ( atomic(X) -> true ; throw(error(type_error(atomic, X), _)) ).
+'$must_be'(callable, X) :- !, ( callable(X) -> true ; throw(error(type_error(callable, X), _)) ).
+'$must_be'(number, X) :- !, ( number(X) -> true ; throw(error(type_error(number, X), _)) ).
+'$must_be'(var, X) :- !, ( var(X) -> true ; throw(error(uninstantiation_error(X), _)) ).
+'$must_be'(boolean, X) :- !, ( ( X == true ; X == false ) -> true ; throw(error(type_error(bool, X), _)) ).
+'$must_be'(list, X) :- !, ( is_list(X) -> true ; throw(error(type_error(list, X), _)) ).
+'$must_be'(Type, _) :- throw(error(existence_error(type, Type), _)).
+
+% ---- collecting solutions
+
+findall(T, G, L) :- findall(T, G, L, []).
+findall(T, G, L, Tail) :-
+    '$findall_start'(R),
+    '$findall_run'(R, T, G),
+    '$findall_take'(R, L0, Tail),
+    L = L0.
+'$findall_run'(R, T, G) :- call(G), '$findall_add'(R, T), fail.
+'$findall_run'(_, _, _).
+'$count_run'(R, G) :- call(G), '$findall_count'(R), fail.
+'$count_run'(_, _).
+
+findnsols(N, T, G, L) :- findall(T, limit(N, G), L).
+limit(N, G) :-
+    N > 0,
+    S = count(0),
+    call(G),
+    arg(1, S, C0), C is C0 + 1, nb_setarg(1, S, C),
+    ( C >= N -> ! ; true ).
+
+aggregate_all(count, G, N) :- !,
+    '$findall_start'(R), '$count_run'(R, G), '$findall_take_count'(R, N0), N = N0.
+aggregate_all(count(T), G, N) :- !, findall(T, G, L), length(L, N).
+aggregate_all(sum(E), G, S) :- !, findall(E, G, L), '$sum'(L, 0, S).
+aggregate_all(bag(E), G, L) :- !, findall(E, G, L).
+aggregate_all(set(E), G, S) :- !, findall(E, G, L), sort(L, S).
+aggregate_all(max(X, W), G, max(MX, MW)) :- !,
+    findall(X-W, G, L), '$evaluate_keys'(L, [P|Ps]), '$max_pair'(Ps, P, MX-MW).
+aggregate_all(min(X, W), G, min(MX, MW)) :- !,
+    findall(X-W, G, L), '$evaluate_keys'(L, [P|Ps]), '$min_pair'(Ps, P, MX-MW).
+aggregate_all(max(E), G, M) :- !,
+    findall(E, G, L), '$evaluate'(L, [X|Xs]), '$max'(Xs, X, M).
+aggregate_all(min(E), G, M) :- !,
+    findall(E, G, L), '$evaluate'(L, [X|Xs]), '$min'(Xs, X, M).
+aggregate_all(Spec, _, _) :- throw(error(domain_error(aggregate_spec, Spec), _)).
+
+'$evaluate'([], []).
+'$evaluate'([E|Es], [X|Xs]) :- X is E, '$evaluate'(Es, Xs).
+'$evaluate_keys'([], []).
+'$evaluate_keys'([E-W|Es], [X-W|Xs]) :- X is E, '$evaluate_keys'(Es, Xs).
+'$sum'([], S, S).
+'$sum'([X|Xs], S0, S) :- S1 is S0 + X, '$sum'(Xs, S1, S).
+'$max'([], M, M).
+'$max'([X|Xs], M0, M) :- ( X > M0 -> '$max'(Xs, X, M) ; '$max'(Xs, M0, M) ).
+'$min'([], M, M).
+'$min'([X|Xs], M0, M) :- ( X < M0 -> '$min'(Xs, X, M) ; '$min'(Xs, M0, M) ).
+'$max_pair'([], P, P).
+'$max_pair'([X-W|Ps], X0-W0, P) :-
+    ( X > X0 -> '$max_pair'(Ps, X-W, P) ; '$max_pair'(Ps, X0-W0, P) ).
+'$min_pair'([], P, P).
+'$min_pair'([X-W|Ps], X0-W0, P) :-
+    ( X < X0 -> '$min_pair'(Ps, X-W, P) ; '$min_pair'(Ps, X0-W0, P) ).
+
+bagof(T, G0, L) :-
+    '$strip_caret'(G0, G, Bound),
+    term_variables(T-Bound, Inner),
+    term_variables(G, Vars),
+    '$without'(Vars, Inner, Free),
+    (   Free == []
+    ->  findall(T, G, L), L \== []
+    ;   W =.. [v|Free],
+        findall(W-T, G, Pairs), Pairs \== [],
+        keysort(Pairs, Sorted),
+        '$groups'(Sorted, Groups),
+        '$member'(W-L, Groups)
+    ).
+setof(T, G, S) :- bagof(T, G, L), sort(L, S).
+_ ^ G :- call(G).
+
+'$strip_caret'(G, G, []) :- var(G), !.
+'$strip_caret'(V ^ G0, G, V-B) :- !, '$strip_caret'(G0, G, B).
+'$strip_caret'(_ : G0, G, B) :- !, '$strip_caret'(G0, G, B).
+'$strip_caret'(G, G, []).
+'$without'([], _, []).
+'$without'([V|Vs], Inner, Free) :-
+    (   '$member_eq'(V, Inner)
+    ->  '$without'(Vs, Inner, Free)
+    ;   Free = [V|Free1], '$without'(Vs, Inner, Free1)
+    ).
+'$member_eq'(X, [Y|Ys]) :- ( X == Y -> true ; '$member_eq'(X, Ys) ).
+'$groups'([], []).
+'$groups'([W-T|Ps], [W-[T|Ts]|Gs]) :- '$group'(Ps, W, Ts, Rest), '$groups'(Rest, Gs).
+'$group'([W1-T|Ps], W, Ts, Rest) :-
+    W1 =@= W, !, W1 = W, Ts = [T|Ts1], '$group'(Ps, W, Ts1, Rest).
+'$group'(Rest, _, [], Rest).
+
+% ---- lists
+
+'$append'([], L, L).
+'$append'([X|Xs], L, [X|Ys]) :- '$append'(Xs, L, Ys).
+'$member'(X, [Y|Ys]) :- '$member'(Ys, X, Y).
+'$member'(_, X, X).
+'$member'([Y|Ys], X, _) :- '$member'(Ys, X, Y).
+
+append([], L, L).
+append([X|Xs], L, [X|Ys]) :- append(Xs, L, Ys).
+append(Ls, L) :- '$concatenate'(Ls, L).
+'$concatenate'([], []).
+'$concatenate'([L|Ls], R) :- '$append'(L, R0, R), '$concatenate'(Ls, R0).
+member(X, L) :- '$member'(X, L).
+memberchk(X, L) :- '$member'(X, L), !.
+reverse(L, R) :- '$reverse'(L, [], R).
+'$reverse'([], R, R).
+'$reverse'([X|Xs], A, R) :- '$reverse'(Xs, [X|A], R).
+nth0(I, L, X) :- integer(I), !, I >= 0, '$nth'(I, L, X).
+nth0(I, L, X) :- var(I), '$nth_any'(L, X, 0, I).
+nth1(I, L, X) :- integer(I), !, I >= 1, J is I - 1, '$nth'(J, L, X).
+nth1(I, L, X) :- var(I), '$nth_any'(L, X, 1, I).
+'$nth'(0, [X|_], Y) :- !, X = Y.
+'$nth'(I, [_|Xs], Y) :- J is I - 1, '$nth'(J, Xs, Y).
+'$nth_any'([X|_], X, I, I).
+'$nth_any'([_|Xs], X, I0, I) :- I1 is I0 + 1, '$nth_any'(Xs, X, I1, I).
+nth0(I, L, X, R) :- integer(I), !, I >= 0, '$nth_rest'(I, L, X, R).
+nth0(I, L, X, R) :- var(I), '$nth_rest_any'(L, X, R, 0, I).
+nth1(I, L, X, R) :- integer(I), !, J is I - 1, nth0(J, L, X, R).
+nth1(I, L, X, R) :- nth0(J, L, X, R), I is J + 1.
+'$nth_rest'(0, [X|Xs], X, Xs) :- !.
+'$nth_rest'(I, [Y|Xs], X, [Y|Ys]) :- J is I - 1, '$nth_rest'(J, Xs, X, Ys).
+'$nth_rest_any'([X|Xs], X, Xs, I, I).
+'$nth_rest_any'([Y|Xs], X, [Y|Ys], I0, I) :- I1 is I0 + 1, '$nth_rest_any'(Xs, X, Ys, I1, I).
+last([X], X) :- !.
+last([_|Xs], X) :- last(Xs, X).
+sum_list(L, S) :- '$sum'(L, 0, S).
+sumlist(L, S) :- '$sum'(L, 0, S).
+max_list([X|Xs], M) :- '$max'(Xs, X, M).
+min_list([X|Xs], M) :- '$min'(Xs, X, M).
+max_member(M, L) :- '$max_member'(L, M).
+'$max_member'([X|Xs], M) :- '$max_term'(Xs, X, M).
+'$max_term'([], M, M).
+'$max_term'([X|Xs], M0, M) :- ( X @> M0 -> '$max_term'(Xs, X, M) ; '$max_term'(Xs, M0, M) ).
+min_member(M, L) :- '$min_member'(L, M).
+'$min_member'([X|Xs], M) :- '$min_term'(Xs, X, M).
+'$min_term'([], M, M).
+'$min_term'([X|Xs], M0, M) :- ( X @< M0 -> '$min_term'(Xs, X, M) ; '$min_term'(Xs, M0, M) ).
+numlist(L, H, []) :- L > H, !.
+numlist(L, H, [L|T]) :- L1 is L + 1, numlist(L1, H, T).
+select(X, [X|Xs], Xs).
+select(X, [Y|Xs], [Y|Ys]) :- select(X, Xs, Ys).
+selectchk(X, L, R) :- select(X, L, R), !.
+select(X, Xs, Y, Ys) :- '$select4'(Xs, X, Y, Ys).
+'$select4'([X|T], X, Y, [Y|T]).
+'$select4'([H|T], X, Y, [H|T2]) :- '$select4'(T, X, Y, T2).
+exclude(_, [], []).
+exclude(P, [X|Xs], Ys) :- ( call(P, X) -> Ys = Ys1 ; Ys = [X|Ys1] ), exclude(P, Xs, Ys1).
+include(_, [], []).
+include(P, [X|Xs], Ys) :- ( call(P, X) -> Ys = [X|Ys1] ; Ys = Ys1 ), include(P, Xs, Ys1).
+partition(_, [], [], []).
+partition(P, [X|Xs], I, E) :-
+    ( call(P, X) -> I = [X|I1], E = E1 ; I = I1, E = [X|E1] ), partition(P, Xs, I1, E1).
+maplist(G, L) :- '$maplist'(L, G).
+'$maplist'([], _).
+'$maplist'([X|Xs], G) :- call(G, X), '$maplist'(Xs, G).
+maplist(G, L, M) :- '$maplist'(L, M, G).
+'$maplist'([], [], _).
+'$maplist'([X|Xs], [Y|Ys], G) :- call(G, X, Y), '$maplist'(Xs, Ys, G).
+maplist(G, L, M, N) :- '$maplist'(L, M, N, G).
+'$maplist'([], [], [], _).
+'$maplist'([X|Xs], [Y|Ys], [Z|Zs], G) :- call(G, X, Y, Z), '$maplist'(Xs, Ys, Zs, G).
+maplist(G, L, M, N, O) :- '$maplist'(L, M, N, O, G).
+'$maplist'([], [], [], [], _).
+'$maplist'([X|Xs], [Y|Ys], [Z|Zs], [W|Ws], G) :-
+    call(G, X, Y, Z, W), '$maplist'(Xs, Ys, Zs, Ws, G).
+foldl(G, L, A0, A) :- '$foldl'(L, G, A0, A).
+'$foldl'([], _, A, A).
+'$foldl'([X|Xs], G, A0, A) :- call(G, X, A0, A1), '$foldl'(Xs, G, A1, A).
+foldl(G, L, M, A0, A) :- '$foldl'(L, M, G, A0, A).
+'$foldl'([], [], _, A, A).
+'$foldl'([X|Xs], [Y|Ys], G, A0, A) :- call(G, X, Y, A0, A1), '$foldl'(Xs, Ys, G, A1, A).
+delete([], _, []).
+delete([X|Xs], Y, R) :- ( X \= Y -> R = [X|R1] ; R = R1 ), delete(Xs, Y, R1).
+subtract([], _, []).
+subtract([X|Xs], L, R) :- ( memberchk(X, L) -> R = R1 ; R = [X|R1] ), subtract(Xs, L, R1).
+intersection([], _, []).
+intersection([X|Xs], L, R) :- ( memberchk(X, L) -> R = [X|R1] ; R = R1 ), intersection(Xs, L, R1).
+union([], L, L).
+union([X|Xs], L, R) :- ( memberchk(X, L) -> R = R1 ; R = [X|R1] ), union(Xs, L, R1).
+list_to_set(L, S) :- '$to_set'(L, [], S).
+'$to_set'([], _, []).
+'$to_set'([X|Xs], Seen, S) :-
+    ( '$member_eq'(X, Seen) -> S = S1 ; S = [X|S1] ), '$to_set'(Xs, [X|Seen], S1).
+list_to_ord_set(L, S) :- sort(L, S).
+ord_union(A, B, C) :- '$append'(A, B, L), sort(L, C).
+ord_subtract(A, B, C) :- exclude('$in'(B), A, C).
+ord_memberchk(X, L) :- '$member_eq'(X, L).
+'$in'(L, X) :- '$member_eq'(X, L).
+permutation([], []).
+permutation(L, [X|P]) :- select(X, L, R), permutation(R, P).
+pairs_keys_values([], [], []).
+pairs_keys_values([K-V|Ps], [K|Ks], [V|Vs]) :- pairs_keys_values(Ps, Ks, Vs).
+pairs_keys([], []).
+pairs_keys([K-_|Ps], [K|Ks]) :- pairs_keys(Ps, Ks).
+pairs_values([], []).
+pairs_values([_-V|Ps], [V|Vs]) :- pairs_values(Ps, Vs).
+predsort(P, L, S) :-
+    length(L, N),
+    ( N =:= 0 -> S = [] ; '$predsort'(P, N, L, _, S) ).
+'$predsort'(_, 1, [X|L], L, [X]) :- !.
+'$predsort'(P, N, L1, L3, S) :-
+    N1 is N // 2, N2 is N - N1,
+    '$predsort'(P, N1, L1, L2, S1), '$predsort'(P, N2, L2, L3, S2),
+    '$predmerge'(P, S1, S2, S).
+'$predmerge'(_, [], R, R) :- !.
+'$predmerge'(_, R, [], R) :- !.
+'$predmerge'(P, [X|Xs], [Y|Ys], R) :-
+    call(P, O, X, Y), !, '$predmerge'(O, P, X, Y, Xs, Ys, R).
+'$predmerge'(<, P, X, Y, Xs, Ys, [X|R]) :- '$predmerge'(P, Xs, [Y|Ys], R).
+'$predmerge'(=, P, X, _, Xs, Ys, R) :- '$predmerge'(P, [X|Xs], Ys, R).
+'$predmerge'(>, P, X, Y, Xs, Ys, [Y|R]) :- '$predmerge'(P, [X|Xs], Ys, R).
+subsumes_term(G, S) :- \+ \+ ( term_variables(S, V0), G = S, term_variables(V0, V1), V0 == V1 ).
+
+% ---- text
+
+format(Sink, F, Args) :- '$sink'(Sink), !, '$to_memory'(format(F, Args), Text), '$give'(Sink, Text).
+format(Stream, F, Args) :- '$format'(Stream, F, Args).
+'$sink'(S) :- nonvar(S), ( S = atom(_) ; S = codes(_) ; S = chars(_) ; S = string(_) ), !.
+'$give'(atom(A), A).
+'$give'(string(A), A).
+'$give'(codes(L), A) :- atom_codes(A, L).
+'$give'(chars(L), A) :- atom_chars(A, L).
+with_output_to(Sink, G) :- '$to_memory'(G, Text), '$give'(Sink, Text).
+'$to_memory'(G, Text) :-
+    '$memory_open'(Old),
+    (   catch(G, E, true)
+    ->  '$memory_close'(Old, Text0),
+        ( nonvar(E) -> throw(E) ; Text = Text0 )
+    ;   '$memory_close'(Old, _), fail
+    ).
+read_term_from_atom(A, T, _) :- term_to_atom(T, A).
+print_message(_, _).
+phrase(G, L) :- phrase(G, L, []).
+phrase(G, L, R) :- call(G, L, R).
+
+dcg_translate_rule((H, P --> B), (H1 :- B1)) :- !,
+    '$dcg_head'(H, S0, S, H1), '$dcg_body'(B, S0, S1, B0),
+    '$dcg_terminals'(P, S, S1, B2), B1 = (B0, B2).
+dcg_translate_rule((H --> B), (H1 :- B1)) :-
+    '$dcg_head'(H, S0, S, H1), '$dcg_body'(B, S0, S, B1).
+'$dcg_head'(H, S0, S, H1) :- H =.. L0, '$append'(L0, [S0, S], L), H1 =.. L.
+'$dcg_body'(B, S0, S, phrase(B, S0, S)) :- var(B), !.
+'$dcg_body'((A, B), S0, S, (A1, B1)) :- !, '$dcg_body'(A, S0, S1, A1), '$dcg_body'(B, S1, S, B1).
+'$dcg_body'((A ; B), S0, S, (A1 ; B1)) :- !, '$dcg_body'(A, S0, S, A1), '$dcg_body'(B, S0, S, B1).
+'$dcg_body'((A -> B), S0, S, (A1 -> B1)) :- !, '$dcg_body'(A, S0, S1, A1), '$dcg_body'(B, S1, S, B1).
+'$dcg_body'(\+ A, S0, S, (\+ A1, S0 = S)) :- !, '$dcg_body'(A, S0, _, A1).
+'$dcg_body'(!, S0, S, (!, S0 = S)) :- !.
+'$dcg_body'({G}, S0, S, (G, S0 = S)) :- !.
+'$dcg_body'([], S0, S, S0 = S) :- !.
+'$dcg_body'(L, S0, S, G) :- is_list(L), !, '$dcg_terminals'(L, S0, S, G).
+'$dcg_body'(call(G), S0, S, call(G, S0, S)) :- !.
+'$dcg_body'(call(G, A), S0, S, call(G, A, S0, S)) :- !.
+'$dcg_body'(N, S0, S, G) :- '$dcg_head'(N, S0, S, G).
+'$dcg_terminals'(L, S0, S, S0 = L1) :- '$append'(L, S, L1).
+
+% ---- the database and flags
+
+current_op(P, T, N) :- '$ops'(L), '$member'(op(P, T, N), L).
+current_prolog_flag(F, V) :- '$flags'(L), '$member'(F-V, L).
+current_predicate(PI) :-
+    ( PI = _ : PI1 -> true ; PI1 = PI ),
+    '$predicates'(L), '$member'(PI1, L).
+predicate_property(H, P) :- nonvar(H), '$properties'(H, L), '$member'(P, L).
+predicate_property(H, P) :-
+    var(H), '$predicates'(Ps), '$member'(N/A, Ps), functor(H, N, A),
+    '$properties'(H, L), '$member'(P, L).
+listing :- '$predicates'(L), '$listing'(L).
+listing(N/A) :- !, '$listing'([N/A]).
+listing(N) :-
+    '$predicates'(All), findall(N/A, '$member'(N/A, All), L), '$listing'(L).
+'$listing'([]).
+'$listing'([N/A|L]) :-
+    functor(H, N, A),
+    ( predicate_property(H, dynamic) -> format(':- dynamic ~q.~n', [N/A]), '$list_clauses'(H) ; true ),
+    '$listing'(L).
+'$list_clauses'(H) :- clause(H, B), portray_clause((H :- B)), fail.
+'$list_clauses'(_) :- nl.
+portray_clause(T) :- \+ \+ ( numbervars(T, 0, _), '$portray'(T) ).
+'$portray'((H :- true)) :- !, writeq(H), write('.'), nl.
+'$portray'((H :- B)) :- !, writeq(H), write(' :-'), '$portray_body'(B), write('.'), nl.
+'$portray'(T) :- writeq(T), write('.'), nl.
+'$portray_body'((A, B)) :- !, '$portray_body'(A), write(','), '$portray_body'(B).
+'$portray_body'(G) :- nl, write('    '), print(G).
+ensure_loaded(F) :- consult(F).
+[F|Fs] :- '$consult_all'([F|Fs]).
+'$consult_all'([]).
+'$consult_all'([F|Fs]) :- consult(F), '$consult_all'(Fs).
+use_module(_).
+use_module(_, _).
+module(_, _).
+set_stream(_, _).
+style_check(_).
+load_csv(File, Name) :- '$load_csv'(File, Name, ',', _).
+load_tsv(File, Name) :- '$load_csv'(File, Name, '\t', _).
+load_csv(File, Name, Rows) :- '$load_csv'(File, Name, ',', Rows).
+load_tsv(File, Name, Rows) :- '$load_csv'(File, Name, '\t', Rows).
+statistics :-
+    statistics(cputime, C), statistics(inferences, I), statistics(memory, M),
+    format('~3f seconds of processor time, ~D inferences, ~D bytes of stacks~n', [C, I, M]).
+time(G) :-
+    statistics(cputime, C0), statistics(inferences, I0),
+    ( catch(G, E, true) -> R = true ; R = false ),
+    statistics(cputime, C1), statistics(inferences, I1),
+    C is C1 - C0, I is I1 - I0,
+    format(user_error, '% ~3f seconds of processor time, ~D inferences~n', [C, I]),
+    ( nonvar(E) -> throw(E) ; R == true ).
+random_between(L, H, X) :- X is L + random(H - L + 1).
+random(X) :- X is random_float.
+random_member(X, L) :- length(L, N), I is random(N), '$nth'(I, L, X).
+random_permutation(L, P) :- '$keyed'(L, K), keysort(K, S), pairs_values(S, P).
+'$keyed'([], []).
+'$keyed'([X|Xs], [R-X|Ks]) :- R is random_float, '$keyed'(Xs, Ks).
+shell(C) :- shell(C, 0).
+string_concat(A, B, C) :- atom_concat(A, B, C).
+string_length(A, N) :- atom_length(A, N).
+string_codes(A, L) :- atom_codes(A, L).
+string_chars(A, L) :- atom_chars(A, L).
+string_to_atom(A, A).
+atom_string(A, S) :- ( var(A) -> A = S ; S = A ).
+number_string(N, S) :- atom_number(S, N).
+atom_to_term(A, T, []) :- term_to_atom(T, A).
+assertion(G) :- ( \+ \+ call(G) -> true ; throw(error(assertion_failed(G), _)) ).
+nb_current(K, V) :- catch(nb_getval(K, V), _, fail).
+
+% ---- tables
+
+tabled_call(G, N) :- '$tabled_calls'(L), '$member'(G-N, L).
+table_counts(PI, L) :- '$table_counts'(PI, L).
+
+% ---- threads
+
+thread_create(G, Id) :- '$thread_create'(G, Id, [], false).
+thread_create(G) :- '$thread_create'(G, _, [], true).
+thread_create(G, Id, Options) :-
+    ( '$member'(alias(A), Options) -> true ; A = [] ),
+    ( '$member'(detached(true), Options) -> D = true ; D = false ),
+    '$thread_create'(G, Id, A, D).
+thread_join(Id) :-
+    thread_join(Id, S),
+    ( S == true -> true ; throw(error(thread_error(Id, S), _)) ).
+thread_get_message(Q, M, Options) :-
+    ( '$member'(timeout(T), Options)
+    -> Ms is integer(T * 1000), '$thread_get_message'(Q, M, Ms)
+    ; thread_get_message(Q, M) ).
+thread_property(Id, status(S)) :- '$threads'(L), '$member'(Id-S, L).
+message_queue_create(Q, Options) :-
+    ( '$member'(alias(A), Options) -> Q = A ; true ), message_queue_create(Q).
+mutex_destroy(_).
+with_mutex(M, G) :-
+    mutex_lock(M),
+    (   catch(G, E, true)
+    ->  mutex_unlock(M), ( nonvar(E) -> throw(E) ; true )
+    ;   mutex_unlock(M), fail
+    ).
+
+% Goals by many threads: a queue of work, as many threads as asked, and a queue
+% of results; the first failure or error decides.
+concurrent_forall(Gen, Test) :- concurrent_forall(Gen, Test, []).
+concurrent_forall(Gen, Test, Options) :-
+    ( '$member'(threads(N), Options) -> true ; N = 4 ),
+    findall(Gen-Test, Gen, Work),
+    '$concurrently'(N, '$forall_step', Work, Results),
+    \+ '$member'(false, Results).
+'$forall_step'(_-Test, R) :- ( call(Test) -> R = true ; R = false ).
+
+concurrent(N, Goals, _) :-
+    '$concurrently'(N, '$goal_step', Goals, Results),
+    '$all_same'(Goals, Results).
+'$goal_step'(G, R) :- ( call(G) -> R = yes(G) ; R = false ).
+'$all_same'([], []).
+'$all_same'([G|Gs], [yes(G)|Rs]) :- '$all_same'(Gs, Rs).
+
+concurrent_maplist(G, L) :- '$pair_goals'(L, G, Gs), concurrent(4, Gs, []).
+concurrent_maplist(G, L, M) :- '$pair_goals'(L, M, G, Gs), concurrent(4, Gs, []).
+'$pair_goals'([], _, []).
+'$pair_goals'([X|Xs], G, [call(G, X)|Gs]) :- '$pair_goals'(Xs, G, Gs).
+'$pair_goals'([], [], _, []).
+'$pair_goals'([X|Xs], [Y|Ys], G, [call(G, X, Y)|Gs]) :- '$pair_goals'(Xs, Ys, G, Gs).
+first_solution(X, Goals, _) :- '$member'(G, Goals), call(G), !, X = X.
+
+'$concurrently'(N, Step, Work, Results) :-
+    message_queue_create(In), message_queue_create(Out),
+    '$send_work'(Work, 0, Count, In),
+    Threads is min(N, max(1, Count)),
+    '$spawn'(Threads, In, Out, Step, Ids),
+    '$gather'(Count, Out, Pairs, Error),
+    '$stop'(Threads, In), '$join_all'(Ids),
+    message_queue_destroy(In), message_queue_destroy(Out),
+    ( nonvar(Error) -> throw(Error) ; true ),
+    keysort(Pairs, Sorted), pairs_values(Sorted, Results).
+'$send_work'([], N, N, _).
+'$send_work'([W|Ws], I, N, In) :-
+    thread_send_message(In, work(I, W)), J is I + 1, '$send_work'(Ws, J, N, In).
+'$spawn'(0, _, _, _, []) :- !.
+'$spawn'(N, In, Out, Step, [Id|Ids]) :-
+    thread_create('$serve'(In, Out, Step), Id), M is N - 1,
+    '$spawn'(M, In, Out, Step, Ids).
+'$serve'(In, Out, Step) :-
+    thread_get_message(In, M),
+    (   M = work(I, W)
+    ->  catch(( call(Step, W, R) -> Result = R ; Result = false ), E, true),
+        ( nonvar(E) -> thread_send_message(Out, error(E))
+        ; thread_send_message(Out, done(I, Result)) ),
+        '$serve'(In, Out, Step)
+    ;   true
+    ).
+'$gather'(0, _, [], _) :- !.
+'$gather'(N, Out, Pairs, Error) :-
+    thread_get_message(Out, M),
+    (   M = done(I, R)
+    ->  Pairs = [I-R|Ps]
+    ;   M = error(E), ( var(Error) -> Error = E ; true ), Pairs = Ps
+    ),
+    N1 is N - 1, '$gather'(N1, Out, Ps, Error).
+'$stop'(0, _) :- !.
+'$stop'(N, In) :- thread_send_message(In, stop), M is N - 1, '$stop'(M, In).
+'$join_all'([]).
+'$join_all'([Id|Ids]) :- thread_join(Id, _), '$join_all'(Ids).

@@ -1,44 +1,239 @@
 // SPDX-License-Identifier: MIT
+//
+// The command leaflog: options, loading, and either one goal or a top level.
+//
+#include "logic/bench.h"
 #include "logic/engine.h"
-#include "logic/reader.h"
-#include "logic/tabling.h"
+#include "logic/limit.h"
+#include "logic/profile.h"
+#include "logic/toplevel.h"
+#include "logic/worker.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-int main(int argc, char **argv) {
-    const char *goal = NULL;
-    const char *file = NULL;
+static const char usage[] =
+    "usage: leaflog [options] [FILE...]\n"
+    "       leaflog bench table1|table2|table3 [options]\n"
+    "\n"
+    "  -g GOAL            run GOAL once and end: 0 true, 1 false, 2 error\n"
+    "  -t N               run the goal in N threads at once\n"
+    "  --tables=DESIGN    ns, ss or fs: what threads share of the tables\n"
+    "  --locks=WHERE      node or array: where the locks of shared tries lie\n"
+    "  --spin             wait for a held lock, do not try and look again\n"
+    "  --alloc=SOURCE     pages or malloc: where table blocks come from\n"
+    "  --one-by-one       one allocation per answer, for comparisons\n"
+    "  --memory=SIZE      limit on the stacks of each thread, as 500M or 2G\n"
+    "  --time=SECONDS     limit on the goal\n"
+    "  --stats            print the figures of the tables at the end\n"
+    "  --json             print answers, and figures, as JSON\n"
+    "  --profile          count calls per predicate\n"
+    "  --version, --help\n"
+    "\n"
+    "Without -g goals are read from the terminal or from standard input.\n"
+    "A FILE is a program; NAME.csv and NAME.tsv are facts of NAME.\n";
+
+struct command {
+    const char *goal;
+    char **files;
+    int n_files;
+    struct bl_toplevel_options top;
+    struct bl_table_options tables;
+    size_t memory;
+    double seconds;
+    bool profile;
+};
+
+static int wrong(const char *what, const char *argument) {
+    fprintf(stderr, "leaflog: %s: %s; see leaflog --help\n", what, argument);
+    return 2;
+}
+
+static bool read_size(const char *s, size_t *out) {
+    char *end;
+    const double n = strtod(s, &end);
+    size_t unit = 1;
+    if (*end == 'K' || *end == 'k')
+        unit = BL_KIB;
+    else if (*end == 'M' || *end == 'm')
+        unit = BL_MIB;
+    else if (*end == 'G' || *end == 'g')
+        unit = BL_GIB;
+    if (end == s || n <= 0 || (*end != 0 && unit == 1) ||
+        (unit > 1 && end[1] != 0))
+        return false;
+    *out = (size_t)(n * (double)unit);
+    return true;
+}
+
+static bool choose(const char *value, const char *const *names, int n,
+                   int *out) {
+    for (int i = 0; i < n; i++) {
+        if (strcmp(value, names[i]) == 0) {
+            *out = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *value_of(const char *arg, const char *option) {
+    const size_t n = strlen(option);
+    return strncmp(arg, option, n) == 0 && arg[n] == '=' ? arg + n + 1 : NULL;
+}
+
+// An option with a value; false where it is none or the value is wrong.
+static bool valued_option(struct command *c, const char *arg) {
+    static const char *const designs[] = {"ns", "ss", "fs"};
+    static const char *const places[] = {"node", "array"};
+    static const char *const sources[] = {"pages", "malloc"};
+    const char *v;
+    int i = 0;
+    bool ok = false;
+    if ((v = value_of(arg, "--tables")) != NULL) {
+        ok = choose(v, designs, 3, &i);
+        c->tables.design = (enum bl_table_design)i;
+    } else if ((v = value_of(arg, "--locks")) != NULL) {
+        ok = choose(v, places, 2, &i);
+        c->tables.locks = (enum bl_table_locks)i;
+    } else if ((v = value_of(arg, "--alloc")) != NULL) {
+        ok = choose(v, sources, 2, &i);
+        c->tables.alloc = (enum bl_table_alloc)i;
+    } else if ((v = value_of(arg, "--memory")) != NULL) {
+        ok = read_size(v, &c->memory);
+    } else if ((v = value_of(arg, "--time")) != NULL) {
+        char *end;
+        c->seconds = strtod(v, &end);
+        ok = end != v && *end == 0 && c->seconds > 0;
+    }
+    return ok;
+}
+
+static bool flag_option(struct command *c, const char *arg) {
+    if (strcmp(arg, "--stats") == 0)
+        c->top.stats = true;
+    else if (strcmp(arg, "--json") == 0)
+        c->top.json = true;
+    else if (strcmp(arg, "--profile") == 0)
+        c->profile = true;
+    else if (strcmp(arg, "--spin") == 0)
+        c->tables.spin = true;
+    else if (strcmp(arg, "--one-by-one") == 0)
+        c->tables.one_by_one = true;
+    else
+        return false;
+    return true;
+}
+
+static bool read_threads(struct command *c, const char *text) {
+    char *end;
+    const long n = strtol(text, &end, 10);
+    if (end == text || *end != 0 || n < 1 || n > 256)
+        return false;
+    c->top.threads = (int)n;
+    return true;
+}
+
+// 0 to go on, else one more than the status to end with.
+static int parse(struct command *c, int argc, char **argv) {
+    c->files = calloc((size_t)argc, sizeof *c->files);
+    BL_CHECK(c->files != NULL);
     for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "-g") == 0)
-            goal = argv[++i];
-        else
-            file = argv[i];
+        const char *const arg = argv[i];
+        if (strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0) {
+            fputs(usage, stdout);
+            return 1;
+        }
+        if (strcmp(arg, "--version") == 0) {
+            puts("leaflog " BL_VERSION);
+            return 1;
+        }
+        const bool takes = strcmp(arg, "-g") == 0 || strcmp(arg, "-t") == 0;
+        if (takes && i + 1 == argc)
+            return 1 + wrong("an argument is missing behind", arg);
+        if (strcmp(arg, "-g") == 0) {
+            c->goal = argv[++i];
+        } else if (strcmp(arg, "-t") == 0) {
+            if (!read_threads(c, argv[++i]))
+                return 1 + wrong("-t wants a number from 1 to 256, not",
+                                 argv[i]);
+        } else if (arg[0] == '-' && arg[1] != 0) {
+            if (!flag_option(c, arg) && !valued_option(c, arg))
+                return 1 + wrong("unknown option or value", arg);
+        } else {
+            c->files[c->n_files++] = argv[i];
+        }
     }
-    struct bl_table_options o = {0};
-    if (!bl_engine_start(&o))
-        return 3;
-    struct bl_machine *m = bl_engine_machine();
-    if (file && bl_consult(m, file) > 0)
-        return 2;
-    if (!goal)
+    return 0;
+}
+
+static bool has_suffix(const char *s, const char *suffix) {
+    const size_t n = strlen(s);
+    const size_t k = strlen(suffix);
+    return n > k && strcmp(s + n - k, suffix) == 0;
+}
+
+static int load_table(struct bl_machine *m, const char *path) {
+    const char *const slash = strrchr(path, '/');
+    const char *const name = slash != NULL ? slash + 1 : path;
+    int64_t rows;
+    const int r =
+        bl_load_csv(m, path, bl_atom(name, strlen(name) - 4),
+                    has_suffix(path, ".tsv") ? '\t' : ',', &rows);
+    if (r == BL_TRUE)
         return 0;
-    char *text = malloc(strlen(goal) + 3);
-    sprintf(text, "%s .", goal);
-    struct bl_source s;
-    bl_source_init(&s, "goal", text, strlen(text));
-    struct bl_read_result r;
-    if (bl_read_term(m, &s, &r) != BL_READ_TERM) {
-        fprintf(stderr, "%s\n", r.error.message);
-        return 2;
+    bl_print_ball(m, NULL);
+    return 1;
+}
+
+static int load_files(struct bl_machine *m, const struct command *c) {
+    int errors = 0;
+    for (int i = 0; i < c->n_files && !m->halting; i++) {
+        const char *const path = c->files[i];
+        if (has_suffix(path, ".csv") || has_suffix(path, ".tsv"))
+            errors += load_table(m, path);
+        else
+            errors += bl_consult(m, path);
     }
-    struct bl_query q;
-    int st = bl_query_open(m, &q, r.term);
-    if (st == BL_RUN_ERROR)
-        bl_print_ball(m, NULL);
-    struct bl_table_counts c;
-    bl_table_count(m->tabler->thread, NULL, &c);
-    printf("calls %lu nodes %lu unique %lu repeated %lu ansnodes %lu\n",
-           c.calls, c.call_nodes, c.unique, c.repeated, c.answer_nodes);
-    return st == BL_RUN_TRUE ? 0 : st == BL_RUN_FAIL ? 1 : 2;
+    if (errors > 0)
+        fprintf(stderr, "leaflog: %d error%s while loading\n", errors,
+                errors == 1 ? "" : "s");
+    return errors;
+}
+
+static int run(struct bl_machine *m, const struct command *c) {
+    const int errors = load_files(m, c);
+    if (m->halting)
+        return m->halt_code;
+    if (errors > 0 && c->goal != NULL)
+        return 2;
+    if (c->seconds > 0)
+        bl_limit_set_deadline(m, bl_now_ns() + (uint64_t)(c->seconds * 1e9));
+    if (c->goal == NULL)
+        return bl_toplevel(m, &c->top);
+    const int code = bl_run_goal(m, c->goal, &c->top);
+    return code;
+}
+
+int main(int argc, char **argv) {
+    struct command c = {.top = {.threads = 1}};
+    if (argc > 1 && strcmp(argv[1], "bench") == 0)
+        return bl_bench_main(argc - 1, argv + 1);
+    const int stop = parse(&c, argc, argv);
+    if (stop != 0)
+        return stop - 1;
+    bl_engine.memory_limit = c.memory;
+    bl_profiling = c.profile;
+    struct bl_machine *const m =
+        bl_engine_start(&c.tables) ? bl_engine_machine() : NULL;
+    if (m == NULL) {
+        fputs("leaflog: no memory to start with\n", stderr);
+        return 3;
+    }
+    bl_worker_adopt(m);
+    const int code = run(m, &c);
+    fflush(stdout);
+    if (c.profile)
+        bl_profile_print(stderr);
+    return code;
 }

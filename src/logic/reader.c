@@ -6,7 +6,7 @@
 //
 // Where ISO is silent or where programs disagree with it, this reader is
 // lenient: an operator as an operand needs no brackets when what follows
-// cannot begin a term.
+// cannot begin a term, and neither does an argument such as `a :- b`.
 //
 #include "logic/reader.h"
 
@@ -395,14 +395,6 @@ static void make_list(struct parser *p, const struct waiting *w) {
     push_operand(p, list, 0);
 }
 
-static bool argument_too_wide(struct parser *p, const struct waiting *w) {
-    if (w->kind == PAREN || w->kind == BRACE ||
-        p->operand[p->operands - 1].priority <= 999)
-        return false;
-    fail_here(p, "an argument with an operator above 999 needs brackets");
-    return true;
-}
-
 static void close_bracket(struct parser *p) {
     const char c = p->token.punct;
     reduce_all(p);
@@ -422,8 +414,6 @@ static void close_bracket(struct parser *p) {
         unexpected(p, buffer);
         return;
     }
-    if (argument_too_wide(p, &w))
-        return;
     p->waits--;
     if (w.kind == FUNCTION)
         make_function(p, &w);
@@ -490,7 +480,7 @@ static bool separator(struct parser *p) {
     const bool in_list = w != NULL && w->kind == LIST;
     if (w != NULL && ((comma && w->kind == FUNCTION) || in_list)) {
         reduce_all(p);
-        if (p->failed || argument_too_wide(p, w))
+        if (p->failed)
             return false;
         if (!comma)
             w->kind = LIST_TAIL;

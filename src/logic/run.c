@@ -9,6 +9,7 @@
 #include "logic/arith.h"
 #include "logic/clause.h"
 #include "logic/error.h"
+#include "logic/message.h"
 #include "logic/profile.h"
 #include "logic/record.h"
 #include "logic/tabling.h"
@@ -587,7 +588,8 @@ BUILTIN: {
     if (r != BL_TRUE) {
         if (r == BL_FAIL)
             goto fail;
-        goto error;
+        p = f;
+        goto error_in_builtin;
     }
     pc += 2;
     NEXT;
@@ -837,7 +839,7 @@ E_BUILTIN: {
     if (r == BL_FAIL)
         goto fail;
     if (r != BL_TRUE)
-        goto error;
+        goto error_in_builtin;
     pc = m->cp;
     NEXT;
 }
@@ -871,7 +873,7 @@ more: {
         goto fail;
     }
     if (r != BL_TRUE)
-        goto error;
+        goto error_in_builtin;
     pc = m->cp;
     NEXT;
 }
@@ -965,7 +967,14 @@ QUERY_TRUE:
 QUERY_FAILED:
     restore(m, m->b);
     return BL_RUN_FAIL;
+error_in_builtin:
+    // what a program throws keeps the context it was given
+    if (!m->halting && (p->flags & BL_PRED_THROW) == 0)
+        bl_error_add_context(m, pc, p);
+    goto unwind;
 error:
+    bl_error_add_context(m, pc, NULL);
+unwind:
     num = num_stack;
     if (m->halting)
         return BL_RUN_HALT;

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+//
+// Taking arguments, and the list of all builtins.
+//
+#include "logic/builtin.h"
+
+#include "logic/engine.h"
+#include "logic/token.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void bl_builtins_define(const struct bl_builtin_row *rows, size_t n,
+                        enum bl_opcode entry) {
+    for (size_t i = 0; i < n; i++)
+        bl_pred_define_builtin(rows[i].name, rows[i].arity, rows[i].f, entry);
+}
+
+void bl_builtins_init(void) {
+    bl_builtins_arith();
+    bl_builtins_atom();
+    bl_builtins_control();
+    bl_builtins_database();
+    bl_builtins_findall();
+    bl_builtins_flag();
+    bl_builtins_format();
+    bl_builtins_list();
+    bl_builtins_message();
+    bl_builtins_stream();
+    bl_builtins_table();
+    bl_builtins_term();
+    bl_builtins_thread();
+    bl_builtins_write();
+}
+
+int bl_take_int(struct bl_machine *m, bl_word a, int64_t *out) {
+    a = bl_deref(a);
+    if (!bl_is_int(a))
+        return bl_throw_type(m, BL_ATOM_integer, a);
+    *out = bl_int_value(a);
+    return BL_TRUE;
+}
+
+int bl_take_size(struct bl_machine *m, bl_word a, int64_t *out) {
+    const int r = bl_take_int(m, a, out);
+    if (r == BL_TRUE && *out < 0)
+        return bl_throw_domain(m, "not_less_than_zero", bl_deref(a));
+    return r;
+}
+
+int bl_take_atom(struct bl_machine *m, bl_word a, bl_word *out) {
+    *out = bl_deref(a);
+    return bl_is_atom(*out) ? BL_TRUE : bl_throw_type(m, BL_ATOM_atom, *out);
+}
+
+int bl_take_callable(struct bl_machine *m, bl_word a, bl_word *out) {
+    *out = bl_deref(a);
+    while (bl_tag(*out) == BL_STR && *bl_ptr(*out) == BL_FN(colon_2))
+        *out = bl_deref(bl_ptr(*out)[2]);
+    if (bl_is_callable(*out))
+        return BL_TRUE;
+    return bl_throw_type(m, BL_ATOM_callable, *out);
+}
+
+int bl_take_indicator(struct bl_machine *m, bl_word a, bl_word *functor) {
+    a = bl_deref(a);
+    while (bl_tag(a) == BL_STR && *bl_ptr(a) == BL_FN(colon_2))
+        a = bl_deref(bl_ptr(a)[2]);
+    if (bl_is_var(a))
+        return bl_throw_instantiation(m);
+    if (bl_tag(a) != BL_STR || *bl_ptr(a) != BL_FN(slash_2))
+        return bl_throw_type(m, BL_ATOM_predicate_indicator, a);
+    bl_word name;
+    int64_t arity;
+    if (bl_take_atom(m, bl_ptr(a)[1], &name) != BL_TRUE ||
+        bl_take_size(m, bl_ptr(a)[2], &arity) != BL_TRUE)
+        return BL_THROW;
+    if (arity > BL_MAX_ARITY)
+        return bl_throw_representation(m, "max_arity");
+    *functor = bl_functor(name, (uint32_t)arity);
+    return BL_TRUE;
+}
+
+int bl_take_list(struct bl_machine *m, bl_word a, bl_word **items, size_t *n) {
+    size_t count = 0;
+    bl_word t = bl_deref(a);
+    for (; bl_tag(t) == BL_LST; t = bl_deref(bl_ptr(t)[1]))
+        count++;
+    if (t != BL_ATOM(nil))
+        return bl_throw_type(m, BL_ATOM_list, bl_is_var(t) ? t : bl_deref(a));
+    bl_word *const list = malloc((count + 1) * sizeof *list);
+    if (list == NULL)
+        return bl_throw_resource(m, "memory");
+    size_t i = 0;
+    for (t = bl_deref(a); bl_tag(t) == BL_LST; t = bl_deref(bl_ptr(t)[1]))
+        list[i++] = bl_ptr(t)[0];
+    *items = list;
+    *n = count;
+    return BL_TRUE;
+}
+
+bl_word bl_make_list(struct bl_machine *m, const bl_word *items, size_t n,
+                     bl_word tail) {
+    bl_word list = tail;
+    for (size_t i = n; i-- > 0;)
+        list = bl_list_cell(m, items[i], list);
+    return list;
+}
+
+// ---- text
+
+static int text_of_list(struct bl_machine *m, bl_word a, struct bl_out *out) {
+    bl_word t = a;
+    for (; bl_tag(t) == BL_LST; t = bl_deref(bl_ptr(t)[1])) {
+        const bl_word item = bl_deref(bl_ptr(t)[0]);
+        if (bl_is_int(item) && bl_int_value(item) >= 0 &&
+            bl_int_value(item) <= 0x10ffff) {
+            char bytes[4];
+            bl_out_bytes(out, bytes,
+                         bl_utf8_put(bytes, (uint32_t)bl_int_value(item)));
+        } else if (bl_is_atom(item)) {
+            bl_out_bytes(out, bl_atom_text(item), bl_atom_bytes(item));
+        } else {
+            return bl_throw_type(m, BL_ATOM_character_code, item);
+        }
+    }
+    if (t == BL_ATOM(nil))
+        return BL_TRUE;
+    return bl_throw_type(m, BL_ATOM_list, bl_is_var(t) ? t : a);
+}
+
+int bl_take_text(struct bl_machine *m, bl_word a, struct bl_out *out) {
+    a = bl_deref(a);
+    bl_out_str(out, "");
+    if (a == BL_ATOM(nil))
+        return BL_TRUE;
+    if (bl_tag(a) == BL_LST) {
+        const int r = text_of_list(m, a, out);
+        if (r != BL_TRUE)
+            bl_out_fini(out);
+        return r;
+    }
+    if (bl_is_atom(a)) {
+        bl_out_bytes(out, bl_atom_text(a), bl_atom_bytes(a));
+        return BL_TRUE;
+    }
+    if (bl_is_number(a)) {
+        const struct bl_write_options w = {.quoted = false};
+        bl_write_term(m, out, a, &w);
+        return BL_TRUE;
+    }
+    bl_out_fini(out);
+    return bl_throw_type(m, BL_ATOM_text, a);
+}
+
+bool bl_parse_number(struct bl_machine *m, const char *text, size_t bytes,
+                     bl_word *out) {
+    struct bl_source s;
+    struct bl_lexer x;
+    struct bl_token t;
+    bl_source_init(&s, NULL, text, bytes);
+    bl_lexer_init(&x, &s);
+    bl_token_read(&x, &t);
+    bool negative = false;
+    if (t.kind == BL_TOKEN_ATOM &&
+        (strcmp(t.text, "-") == 0 || strcmp(t.text, "+") == 0)) {
+        negative = t.text[0] == '-';
+        bl_token_read(&x, &t);
+        if (t.layout_before)
+            t.kind = BL_TOKEN_BAD;
+    }
+    const bool at_end = s.at == bytes;
+    bl_lexer_fini(&x);
+    if (!at_end || (t.kind != BL_TOKEN_INT && t.kind != BL_TOKEN_FLOAT))
+        return false;
+    if (t.kind == BL_TOKEN_FLOAT) {
+        *out = bl_float(m, negative ? -t.d : t.d);
+        return true;
+    }
+    if (!negative && t.i > BL_INT_MAX)
+        return false;
+    *out = bl_int(negative ? -t.i : t.i);
+    return true;
+}

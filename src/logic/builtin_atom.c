@@ -1,0 +1,487 @@
+// SPDX-License-Identifier: MIT
+//
+// Atoms and text: lengths, parts, codes, numbers. Positions count characters,
+// not bytes.
+//
+#include "logic/builtin.h"
+#include "logic/reader.h"
+#include "logic/token.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+static size_t characters(const char *s, size_t bytes) {
+    size_t n = 0;
+    for (size_t i = 0; i < bytes; i++)
+        n += ((unsigned char)s[i] & 0xc0) != 0x80;
+    return n;
+}
+
+// The byte at which character `n` begins.
+static size_t offset_of(const char *s, size_t bytes, size_t n) {
+    size_t i = 0;
+    while (i < bytes && n > 0) {
+        i++;
+        while (i < bytes && ((unsigned char)s[i] & 0xc0) == 0x80)
+            i++;
+        n--;
+    }
+    return i;
+}
+
+static int atom_length_2(struct bl_machine *m, bl_word *a) {
+    struct bl_out t = {0};
+    const bl_word n = bl_deref(a[1]);
+    if (bl_is_compound(bl_deref(a[0])))
+        return bl_throw_type(m, BL_ATOM_atomic, a[0]);
+    if (!bl_is_var(n) && !bl_is_int(n))
+        return bl_throw_type(m, BL_ATOM_integer, n);
+    if (bl_is_int(n) && bl_int_value(n) < 0)
+        return bl_throw_domain(m, "not_less_than_zero", n);
+    if (bl_take_text(m, a[0], &t) != BL_TRUE)
+        return BL_THROW;
+    const size_t length = bl_deref(a[0]) == BL_ATOM(nil)
+                              ? 2
+                              : characters(t.text, t.bytes);
+    bl_out_fini(&t);
+    return bl_answer(m, n, bl_int((int64_t)length));
+}
+
+// The text of an atomic term; [] counts as its name here.
+static int atomic_text(struct bl_machine *m, bl_word a, struct bl_out *t) {
+    a = bl_deref(a);
+    if (a == BL_ATOM(nil)) {
+        bl_out_str(t, "[]");
+        return BL_TRUE;
+    }
+    if (bl_is_compound(a))
+        return bl_throw_type(m, BL_ATOM_atomic, a);
+    return bl_take_text(m, a, t);
+}
+
+typedef bl_word (*list_maker)(struct bl_machine *m, const char *text,
+                              size_t bytes, bl_word tail);
+
+static int text_to_list(struct bl_machine *m, const bl_word *a,
+                        list_maker make) {
+    struct bl_out t = {0};
+    if (atomic_text(m, a[0], &t) != BL_TRUE)
+        return BL_THROW;
+    int r = BL_THROW;
+    if (bl_heap_ensure(m, 2 * t.bytes + 2))
+        r = bl_answer(m, a[1], make(m, t.text, t.bytes, BL_ATOM(nil)));
+    bl_out_fini(&t);
+    return r;
+}
+
+static int list_to_atom(struct bl_machine *m, const bl_word *a) {
+    struct bl_out t = {0};
+    if (bl_take_text(m, a[1], &t) != BL_TRUE)
+        return BL_THROW;
+    const int r = bl_answer(m, a[0], bl_atom(t.text, t.bytes));
+    bl_out_fini(&t);
+    return r;
+}
+
+static int atom_codes_2(struct bl_machine *m, bl_word *a) {
+    return bl_is_var(bl_deref(a[0])) ? list_to_atom(m, a)
+                                     : text_to_list(m, a, bl_text_codes);
+}
+
+static int atom_chars_2(struct bl_machine *m, bl_word *a) {
+    return bl_is_var(bl_deref(a[0])) ? list_to_atom(m, a)
+                                     : text_to_list(m, a, bl_text_chars);
+}
+
+static int char_code_2(struct bl_machine *m, bl_word *a) {
+    const bl_word c = bl_deref(a[0]);
+    if (bl_is_atom(c)) {
+        const char *p = bl_atom_text(c);
+        const char *const end = p + bl_atom_bytes(c);
+        if (characters(p, bl_atom_bytes(c)) != 1)
+            return bl_throw_type(m, BL_ATOM_character, c);
+        return bl_answer(m, a[1], bl_int(bl_utf8_get(&p, end)));
+    }
+    int64_t code;
+    if (!bl_is_var(c))
+        return bl_throw_type(m, BL_ATOM_character, c);
+    if (bl_take_int(m, a[1], &code) != BL_TRUE)
+        return BL_THROW;
+    if (code < 0 || code > 0x10ffff)
+        return bl_throw_representation(m, "character_code");
+    char bytes[4];
+    return bl_answer(m, c, bl_atom(bytes, bl_utf8_put(bytes, (uint32_t)code)));
+}
+
+static int number_from(struct bl_machine *m, bl_word text, bl_word *out) {
+    struct bl_out t = {0};
+    if (bl_take_text(m, text, &t) != BL_TRUE)
+        return BL_THROW;
+    const bool ok = bl_parse_number(m, t.text, t.bytes, out);
+    bl_out_fini(&t);
+    return ok ? BL_TRUE : BL_FAIL;
+}
+
+static int number_text(struct bl_machine *m, bl_word *a, list_maker make) {
+    bl_word n;
+    const bl_word list = bl_deref(a[1]);
+    if (bl_is_compound(list)) {
+        const int r = number_from(m, list, &n);
+        if (r == BL_FAIL)
+            return bl_throw_syntax(m, "illegal_number");
+        return r == BL_TRUE ? bl_answer(m, a[0], n) : r;
+    }
+    const bl_word t = bl_deref(a[0]);
+    if (!bl_is_number(t))
+        return bl_throw_type(m, BL_ATOM_number, t);
+    return text_to_list(m, a, make);
+}
+
+static int number_codes_2(struct bl_machine *m, bl_word *a) {
+    return number_text(m, a, bl_text_codes);
+}
+
+static int number_chars_2(struct bl_machine *m, bl_word *a) {
+    return number_text(m, a, bl_text_chars);
+}
+
+static int atom_number_2(struct bl_machine *m, bl_word *a) {
+    bl_word n;
+    const bl_word t = bl_deref(a[0]);
+    if (bl_is_var(t)) {
+        const bl_word x = bl_deref(a[1]);
+        if (!bl_is_number(x))
+            return bl_throw_type(m, BL_ATOM_number, x);
+        struct bl_out o = {0};
+        (void)bl_take_text(m, x, &o);
+        const int r = bl_answer(m, t, bl_atom(o.text, o.bytes));
+        bl_out_fini(&o);
+        return r;
+    }
+    const int r = number_from(m, t, &n);
+    return r == BL_TRUE ? bl_answer(m, a[1], n) : r;
+}
+
+static int change_case(struct bl_machine *m, const bl_word *a,
+                       int (*change)(int)) {
+    struct bl_out t = {0};
+    if (atomic_text(m, a[0], &t) != BL_TRUE)
+        return BL_THROW;
+    for (size_t i = 0; i < t.bytes; i++) {
+        if ((unsigned char)t.text[i] < 128)
+            t.text[i] = (char)change((unsigned char)t.text[i]);
+    }
+    const int r = bl_answer(m, a[1], bl_atom(t.text, t.bytes));
+    bl_out_fini(&t);
+    return r;
+}
+
+static int upcase_atom_2(struct bl_machine *m, bl_word *a) {
+    return change_case(m, a, toupper);
+}
+
+static int downcase_atom_2(struct bl_machine *m, bl_word *a) {
+    return change_case(m, a, tolower);
+}
+
+// ---- joining and splitting
+
+static int concat_both(struct bl_machine *m, const bl_word *a) {
+    struct bl_out t = {0};
+    if (atomic_text(m, a[0], &t) != BL_TRUE)
+        return BL_THROW;
+    struct bl_out u = {0};
+    if (atomic_text(m, a[1], &u) != BL_TRUE) {
+        bl_out_fini(&t);
+        return BL_THROW;
+    }
+    bl_out_bytes(&t, u.text, u.bytes);
+    const int r = bl_answer(m, a[2], bl_atom(t.text, t.bytes));
+    bl_out_fini(&t);
+    bl_out_fini(&u);
+    return r;
+}
+
+// The state is the next number of characters for the first part.
+static int atom_concat_3(struct bl_machine *m, bl_word *a) {
+    if (!bl_is_var(bl_deref(a[0])) && !bl_is_var(bl_deref(a[1])))
+        return concat_both(m, a);
+    bl_word *const state = bl_state(m);
+    struct bl_out t = {0};
+    if (atomic_text(m, a[2], &t) != BL_TRUE)
+        return BL_THROW;
+    const size_t n = characters(t.text, t.bytes);
+    int r = BL_FAIL;
+    size_t i = *state == 0 ? 0 : (size_t)bl_int_value(*state);
+    for (; r == BL_FAIL && i <= n; i++) {
+        const size_t at = offset_of(t.text, t.bytes, i);
+        bl_word *const mark = m->tr;
+        if (bl_unify(m, a[0], bl_atom(t.text, at)) &&
+            bl_unify(m, a[1], bl_atom(t.text + at, t.bytes - at)))
+            r = i == n ? BL_TRUE : BL_MORE;
+        else
+            bl_untrail(m, mark);
+    }
+    *state = bl_int((int64_t)i);
+    bl_out_fini(&t);
+    return r;
+}
+
+struct sub_atom {
+    const char *text;
+    size_t bytes;
+    size_t length; // characters
+};
+
+static bool give_sub(struct bl_machine *m, const bl_word *a,
+                     const struct sub_atom *s, size_t before, size_t length) {
+    const size_t from = offset_of(s->text, s->bytes, before);
+    const size_t to =
+        from + offset_of(s->text + from, s->bytes - from, length);
+    bl_word *const mark = m->tr;
+    if (bl_unify(m, a[1], bl_int((int64_t)before)) &&
+        bl_unify(m, a[2], bl_int((int64_t)length)) &&
+        bl_unify(m, a[3], bl_int((int64_t)(s->length - before - length))) &&
+        bl_unify(m, a[4], bl_atom(s->text + from, to - from)))
+        return true;
+    bl_untrail(m, mark);
+    return false;
+}
+
+// The part is known: the state is the next byte to search from.
+static int find_sub(struct bl_machine *m, const bl_word *a,
+                    const struct sub_atom *s, bl_word *state) {
+    const bl_word part = bl_deref(a[4]);
+    const char *const needle = bl_atom_text(part);
+    const size_t n = bl_atom_bytes(part);
+    size_t at = *state == 0 ? 0 : (size_t)bl_int_value(*state);
+    for (; at + n <= s->bytes; at++) {
+        if (((unsigned char)s->text[at] & 0xc0) == 0x80 ||
+            memcmp(s->text + at, needle, n) != 0)
+            continue;
+        if (!give_sub(m, a, s, characters(s->text, at),
+                      characters(needle, n)))
+            continue;
+        *state = bl_int((int64_t)at + 1);
+        return BL_MORE;
+    }
+    return BL_FAIL;
+}
+
+// Any part: the state counts start and length as one number.
+static int each_sub(struct bl_machine *m, const bl_word *a,
+                    const struct sub_atom *s, bl_word *state) {
+    const bl_word b = bl_deref(a[1]);
+    const bl_word l = bl_deref(a[2]);
+    const bl_word c = bl_deref(a[3]);
+    const int64_t n = (int64_t)s->length;
+    int64_t i = *state == 0 ? 0 : bl_int_value(*state);
+    const int64_t all = (n + 1) * (n + 1);
+    while (i < all) {
+        int64_t before = i / (n + 1);
+        int64_t length = i % (n + 1);
+        i++;
+        if (bl_is_int(b) && before != bl_int_value(b)) {
+            if (before > bl_int_value(b) || bl_int_value(b) > n)
+                break;
+            i = bl_int_value(b) * (n + 1);
+            continue;
+        }
+        if (bl_is_int(l))
+            length = bl_int_value(l);
+        else if (bl_is_int(c))
+            length = n - before - bl_int_value(c);
+        const bool fixed = bl_is_int(l) || bl_is_int(c);
+        if (fixed)
+            i = (before + 1) * (n + 1); // one per start
+        if (length < 0 || before + length > n) {
+            i = (before + 1) * (n + 1);
+            continue;
+        }
+        if (give_sub(m, a, s, (size_t)before, (size_t)length)) {
+            *state = bl_int(i);
+            return fixed && bl_is_int(b) ? BL_TRUE : BL_MORE;
+        }
+    }
+    return BL_FAIL;
+}
+
+static int sub_atom_5(struct bl_machine *m, bl_word *a) {
+    bl_word *const state = bl_state(m);
+    struct bl_out t = {0};
+    if (atomic_text(m, a[0], &t) != BL_TRUE)
+        return BL_THROW;
+    const struct sub_atom s = {t.text, t.bytes, characters(t.text, t.bytes)};
+    const bl_word part = bl_deref(a[4]);
+    int r;
+    if (bl_is_atom(part))
+        r = find_sub(m, a, &s, state);
+    else if (!bl_is_var(part))
+        r = bl_throw_type(m, BL_ATOM_atom, part);
+    else
+        r = each_sub(m, a, &s, state);
+    bl_out_fini(&t);
+    return r;
+}
+
+static int join(struct bl_machine *m, bl_word list, const struct bl_out *sep,
+                struct bl_out *out) {
+    bl_word *items;
+    size_t n;
+    if (bl_take_list(m, list, &items, &n) != BL_TRUE)
+        return BL_THROW;
+    int r = BL_TRUE;
+    bl_out_str(out, "");
+    for (size_t i = 0; r == BL_TRUE && i < n; i++) {
+        if (i > 0)
+            bl_out_bytes(out, sep->text, sep->bytes);
+        r = atomic_text(m, items[i], out);
+    }
+    free(items);
+    return r;
+}
+
+static int split(struct bl_machine *m, const bl_word *a,
+                 const struct bl_out *sep) {
+    struct bl_out t = {0};
+    if (sep->bytes == 0)
+        return bl_throw_domain(m, "non_empty_atom", bl_deref(a[1]));
+    if (bl_take_text(m, a[2], &t) != BL_TRUE)
+        return BL_THROW;
+    bl_word list = BL_ATOM(nil);
+    bl_word *hole = &list;
+    const char *p = t.text;
+    const char *const end = t.text + t.bytes;
+    bool ok = bl_heap_ensure(m, 2 * t.bytes + 4);
+    while (ok) {
+        const char *const q =
+            memmem(p, (size_t)(end - p), sep->text, sep->bytes);
+        const size_t n = (size_t)((q != NULL ? q : end) - p);
+        *hole = bl_list_cell(m, bl_atom(p, n), BL_ATOM(nil));
+        hole = bl_ptr(*hole) + 1;
+        if (q == NULL)
+            break;
+        p = q + sep->bytes;
+    }
+    bl_out_fini(&t);
+    return ok ? bl_answer(m, a[0], list) : BL_THROW;
+}
+
+static bool is_ground_list(bl_word t) {
+    t = bl_deref(t);
+    for (; bl_tag(t) == BL_LST; t = bl_deref(bl_ptr(t)[1])) {
+        if (bl_is_var(bl_deref(bl_ptr(t)[0])))
+            return false;
+    }
+    return t == BL_ATOM(nil);
+}
+
+static int atomic_list_concat_3(struct bl_machine *m, bl_word *a) {
+    struct bl_out sep = {0};
+    if (atomic_text(m, a[1], &sep) != BL_TRUE)
+        return BL_THROW;
+    int r;
+    if (!is_ground_list(a[0]) && !bl_is_var(bl_deref(a[2]))) {
+        r = split(m, a, &sep);
+    } else {
+        struct bl_out out = {0};
+        r = join(m, a[0], &sep, &out);
+        if (r == BL_TRUE)
+            r = bl_answer(m, a[2], bl_atom(out.text, out.bytes));
+        bl_out_fini(&out);
+    }
+    bl_out_fini(&sep);
+    return r;
+}
+
+static int atomic_list_concat_2(struct bl_machine *m, bl_word *a) {
+    bl_word three[3] = {a[0], BL_ATOM(empty), a[1]};
+    return atomic_list_concat_3(m, three);
+}
+
+// ---- terms as text
+
+static int term_to_atom_2(struct bl_machine *m, bl_word *a) {
+    if (!bl_is_var(bl_deref(a[0]))) {
+        struct bl_out o = {0};
+        const struct bl_write_options w = {.quoted = true, .numbervars = true};
+        bl_write_term(m, &o, a[0], &w);
+        const int r = bl_answer(m, a[1], bl_atom(o.text, o.bytes));
+        bl_out_fini(&o);
+        return r;
+    }
+    struct bl_out t = {0};
+    if (bl_take_text(m, a[1], &t) != BL_TRUE)
+        return BL_THROW;
+    bl_out_str(&t, " .");
+    struct bl_source s;
+    bl_source_init(&s, NULL, t.text, t.bytes);
+    struct bl_read_result result;
+    const enum bl_read_status status = bl_read_term(m, &s, &result);
+    int r = status == BL_READ_TERM
+                ? bl_answer(m, a[0], result.term)
+                : bl_throw_syntax(m, status == BL_READ_ERROR
+                                         ? result.error.message
+                                         : "end_of_text");
+    bl_read_result_fini(&result);
+    bl_out_fini(&t);
+    return r;
+}
+
+static int char_type_2(struct bl_machine *m, bl_word *a) {
+    bl_word c;
+    bl_word type;
+    if (bl_take_atom(m, a[0], &c) != BL_TRUE ||
+        bl_take_atom(m, a[1], &type) != BL_TRUE)
+        return BL_THROW;
+    const int b = (unsigned char)bl_atom_text(c)[0];
+    const char *const name = bl_atom_text(type);
+    const bool wide = b > 127;
+    bool is = false;
+    if (strcmp(name, "alpha") == 0)
+        is = wide || isalnum(b) || b == '_';
+    else if (strcmp(name, "alnum") == 0)
+        is = wide || isalnum(b);
+    else if (strcmp(name, "digit") == 0)
+        is = isdigit(b);
+    else if (strcmp(name, "space") == 0 || strcmp(name, "white") == 0)
+        is = isspace(b);
+    else if (strcmp(name, "upper") == 0)
+        is = isupper(b);
+    else if (strcmp(name, "lower") == 0)
+        is = islower(b);
+    else if (strcmp(name, "punct") == 0)
+        is = ispunct(b);
+    else if (strcmp(name, "csym") == 0)
+        is = wide || isalnum(b) || b == '_';
+    else if (strcmp(name, "csymf") == 0)
+        is = wide || isalpha(b) || b == '_';
+    else if (strcmp(name, "graph") == 0)
+        is = wide || isgraph(b);
+    return is ? BL_TRUE : BL_FAIL;
+}
+
+void bl_builtins_atom(void) {
+    static const struct bl_builtin_row rows[] = {
+        {"atom_length", 2, atom_length_2},
+        {"atom_codes", 2, atom_codes_2},
+        {"atom_chars", 2, atom_chars_2},
+        {"char_code", 2, char_code_2},
+        {"number_codes", 2, number_codes_2},
+        {"number_chars", 2, number_chars_2},
+        {"atom_number", 2, atom_number_2},
+        {"upcase_atom", 2, upcase_atom_2},
+        {"downcase_atom", 2, downcase_atom_2},
+        {"atomic_list_concat", 2, atomic_list_concat_2},
+        {"atomic_list_concat", 3, atomic_list_concat_3},
+        {"term_to_atom", 2, term_to_atom_2},
+        {"char_type", 2, char_type_2},
+    };
+    static const struct bl_builtin_row more[] = {
+        {"atom_concat", 3, atom_concat_3},
+        {"sub_atom", 5, sub_atom_5},
+    };
+    BL_DEFINE(rows);
+    BL_DEFINE_MORE(more);
+}

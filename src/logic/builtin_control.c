@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+//
+// Control: errors, halting, loading, and what call/1 needs for control
+// constructs.
+//
+#include "logic/builtin.h"
+#include "logic/engine.h"
+#include "logic/limit.h"
+#include "logic/stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// '$body_kind'(Goal, Kind): which clause of '$body'/3 runs it.
+enum body_kind {
+    PLAIN,
+    CONJUNCTION,
+    CUT,
+    IF_THEN_ELSE,
+    SOFT_IF_THEN_ELSE,
+    DISJUNCTION,
+    IF_THEN,
+    SOFT_IF_THEN,
+    NEGATION
+};
+
+static enum body_kind kind_of(bl_word t) {
+    if (t == BL_ATOM(cut))
+        return CUT;
+    if (bl_tag(t) != BL_STR)
+        return PLAIN;
+    const bl_word f = *bl_ptr(t);
+    if (f == BL_FN(comma_2))
+        return CONJUNCTION;
+    if (f == BL_FN(arrow_2))
+        return IF_THEN;
+    if (f == BL_FN(softarrow_2))
+        return SOFT_IF_THEN;
+    if (f == BL_FN(not_provable_1) || f == BL_FN(not_1))
+        return NEGATION;
+    if (f != BL_FN(semicolon_2))
+        return PLAIN;
+    const bl_word left = bl_deref(bl_ptr(t)[1]);
+    if (bl_tag(left) != BL_STR)
+        return DISJUNCTION;
+    if (*bl_ptr(left) == BL_FN(arrow_2))
+        return IF_THEN_ELSE;
+    if (*bl_ptr(left) == BL_FN(softarrow_2))
+        return SOFT_IF_THEN_ELSE;
+    return DISJUNCTION;
+}
+
+static int body_kind_2(struct bl_machine *m, bl_word *a) {
+    return bl_answer(m, a[1], bl_int(kind_of(bl_deref(a[0]))));
+}
+
+static int throw_1(struct bl_machine *m, bl_word *a) {
+    const bl_word ball = bl_deref(a[0]);
+    if (bl_is_var(ball))
+        return bl_throw_instantiation(m);
+    return bl_throw_term(m, ball);
+}
+
+static int halt_1(struct bl_machine *m, bl_word *a) {
+    int64_t code;
+    if (bl_take_int(m, a[0], &code) != BL_TRUE)
+        return BL_THROW;
+    m->halting = true;
+    m->halt_code = (int)code;
+    return BL_THROW;
+}
+
+static int consult_1(struct bl_machine *m, bl_word *a) {
+    bl_word file;
+    if (bl_take_atom(m, a[0], &file) != BL_TRUE)
+        return BL_THROW;
+    const char *const name = bl_atom_text(file);
+    char path[4096];
+    snprintf(path, sizeof path, "%s", name);
+    FILE *f = fopen(path, "r");
+    if (f == NULL) {
+        snprintf(path, sizeof path, "%s.pl", name);
+        f = fopen(path, "r");
+    }
+    if (f == NULL)
+        return bl_throw_existence(m, BL_ATOM_source_sink, file);
+    fclose(f);
+    return bl_consult(m, path) == 0 ? BL_TRUE : BL_FAIL;
+}
+
+// '$set_deadline'(Seconds, Old): the machine is interrupted then. Old is what
+// '$restore_deadline' takes.
+static int set_deadline_2(struct bl_machine *m, bl_word *a) {
+    const bl_word t = bl_deref(a[0]);
+    double seconds;
+    if (bl_is_int(t))
+        seconds = (double)bl_int_value(t);
+    else if (bl_is_float(t))
+        seconds = bl_float_value(t);
+    else
+        return bl_throw_type(m, BL_ATOM_number, t);
+    const uint64_t old = m->deadline_ns;
+    const uint64_t new = bl_now_ns() + (uint64_t)(seconds * 1e9);
+    if (old == 0 || new < old)
+        bl_limit_set_deadline(m, new);
+    return bl_answer(m, a[1], bl_int((int64_t)old));
+}
+
+static int restore_deadline_1(struct bl_machine *m, bl_word *a) {
+    int64_t old;
+    if (bl_take_int(m, a[0], &old) != BL_TRUE)
+        return BL_THROW;
+    bl_limit_set_deadline(m, (uint64_t)old);
+    return BL_TRUE;
+}
+
+static int shell_2(struct bl_machine *m, bl_word *a) {
+    bl_word command;
+    if (bl_take_atom(m, a[0], &command) != BL_TRUE)
+        return BL_THROW;
+    fflush(NULL);
+    const int status = system(bl_atom_text(command));
+    return bl_answer(m, a[1], bl_int(status >> 8));
+}
+
+static int getenv_2(struct bl_machine *m, bl_word *a) {
+    bl_word name;
+    if (bl_take_atom(m, a[0], &name) != BL_TRUE)
+        return BL_THROW;
+    const char *const value = getenv(bl_atom_text(name));
+    return value == NULL ? BL_FAIL : bl_answer(m, a[1], bl_atom_str(value));
+}
+
+static int nothing_0(struct bl_machine *m, bl_word *a) {
+    (void)m;
+    (void)a;
+    return BL_TRUE;
+}
+
+void bl_builtins_control(void) {
+    static const struct bl_builtin_row rows[] = {
+        {"$body_kind", 2, body_kind_2},
+        {"throw", 1, throw_1},
+        {"halt", 1, halt_1},
+        {"consult", 1, consult_1},
+        {"$set_deadline", 2, set_deadline_2},
+        {"$restore_deadline", 1, restore_deadline_1},
+        {"shell", 2, shell_2},
+        {"getenv", 2, getenv_2},
+        {"garbage_collect", 0, nothing_0},
+    };
+    BL_DEFINE(rows);
+    for (uint32_t i = 1; i <= 8; i++)
+        bl_pred_define_builtin("call", i, NULL, BL_OP_E_CALL);
+    bl_pred_define_builtin("$cut", 1, NULL, BL_OP_E_CUT);
+    bl_pred_ensure(bl_functor(bl_atom_str("throw"), 1))->flags |=
+        BL_PRED_THROW;
+    bl_pred_define_builtin("$catch", 3, NULL, BL_OP_E_CATCH);
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+//
+// Flags, global variables, statistics.
+//
+#include "logic/builtin.h"
+#include "logic/engine.h"
+#include "logic/area.h"
+#include "logic/reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+// ---- global variables: per machine; a value is a record
+
+struct bl_globals {
+    struct bl_globals *next;
+    bl_word name;
+    struct bl_record *value;
+};
+
+static struct bl_globals *find_global(const struct bl_machine *m,
+                                      bl_word name) {
+    struct bl_globals *g = m->globals;
+    while (g != NULL && g->name != name)
+        g = g->next;
+    return g;
+}
+
+static int nb_setval_2(struct bl_machine *m, bl_word *a) {
+    bl_word name;
+    if (bl_take_atom(m, a[0], &name) != BL_TRUE)
+        return BL_THROW;
+    const bl_word t = bl_deref(a[1]);
+    struct bl_record *const r = bl_record_make(m, &t, 1);
+    if (r == NULL)
+        return BL_THROW;
+    struct bl_globals *g = find_global(m, name);
+    if (g == NULL) {
+        g = calloc(1, sizeof *g);
+        BL_CHECK(g != NULL);
+        g->name = name;
+        g->next = m->globals;
+        m->globals = g;
+    } else {
+        bl_record_free(g->value);
+    }
+    g->value = r;
+    return BL_TRUE;
+}
+
+static int nb_getval_2(struct bl_machine *m, bl_word *a) {
+    bl_word name;
+    bl_word value;
+    if (bl_take_atom(m, a[0], &name) != BL_TRUE)
+        return BL_THROW;
+    const struct bl_globals *const g = find_global(m, name);
+    if (g == NULL)
+        return bl_throw_existence(m, BL_ATOM_variable, name);
+    if (!bl_record_load(m, g->value, &value))
+        return BL_THROW;
+    return bl_answer(m, a[1], value);
+}
+
+void bl_globals_drop(struct bl_machine *m) {
+    while (m->globals != NULL) {
+        struct bl_globals *const g = m->globals;
+        m->globals = g->next;
+        bl_record_free(g->value);
+        free(g);
+    }
+}
+
+// ---- flags
+
+static const char *const quotes_names[] = {"codes", "chars", "atom"};
+
+static int set_flag_2(struct bl_machine *m, bl_word *a) {
+    bl_word flag;
+    const bl_word value = bl_deref(a[1]);
+    if (bl_take_atom(m, a[0], &flag) != BL_TRUE)
+        return BL_THROW;
+    if (bl_is_var(value))
+        return bl_throw_instantiation(m);
+    const char *const name = bl_atom_text(flag);
+    if (strcmp(name, "double_quotes") == 0) {
+        for (int i = 0; i < 3 && bl_is_atom(value); i++) {
+            if (strcmp(bl_atom_text(value), quotes_names[i]) == 0) {
+                bl_double_quotes = (enum bl_double_quotes)i;
+                return BL_TRUE;
+            }
+        }
+        return bl_throw_domain(m, "flag_value", value);
+    }
+    if (strcmp(name, "unknown") == 0) {
+        bl_engine.unknown_fails = value == BL_ATOM(fail);
+        return BL_TRUE;
+    }
+    static const char *const accepted[] = {
+        "occurs_check",     "debug", "gc",          "verbose",
+        "character_escapes", "toplevel_prompt", "optimise", "stack_limit",
+        "table_space",      "max_tabled_subgoals"};
+    for (size_t i = 0; i < BL_ARRAY_LEN(accepted); i++) {
+        if (strcmp(name, accepted[i]) == 0)
+            return BL_TRUE;
+    }
+    return bl_throw_domain(m, "prolog_flag", flag);
+}
+
+// '$flags'(List): name-value pairs.
+static int flags_1(struct bl_machine *m, bl_word *a) {
+    static const char *const names[] = {"bounded",     "max_integer",
+                                        "min_integer", "double_quotes",
+                                        "unknown",     "max_arity"};
+    const bl_word values[] = {
+        BL_ATOM(true),
+        bl_int(BL_INT_MAX),
+        bl_int(BL_INT_MIN),
+        bl_atom_str(quotes_names[bl_double_quotes]),
+        bl_engine.unknown_fails ? BL_ATOM(fail) : BL_ATOM(error),
+        bl_int((int64_t)BL_MAX_ARITY)};
+    bl_word list = BL_ATOM(nil);
+    for (size_t i = BL_ARRAY_LEN(names); i-- > 0;)
+        list = bl_list_cell(m,
+                            bl_struct2(m, BL_ATOM(minus),
+                                       bl_atom_str(names[i]), values[i]),
+                            list);
+    return bl_answer(m, a[0], list);
+}
+
+// ---- statistics
+
+static int64_t cpu_ms(void) {
+    struct rusage u;
+    getrusage(RUSAGE_SELF, &u);
+    return (int64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000 +
+           (int64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1000;
+}
+
+static int64_t thread_cpu_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (int64_t)t.tv_sec * 1000 + (int64_t)t.tv_nsec / 1000000;
+}
+
+static bl_word with_delta(struct bl_machine *m, int64_t now, int64_t *last) {
+    const bl_word items[2] = {bl_int(now), bl_int(now - *last)};
+    *last = now;
+    return bl_make_list(m, items, 2, BL_ATOM(nil));
+}
+
+static int statistics_2(struct bl_machine *m, bl_word *a) {
+    static _Thread_local int64_t last_run;
+    static _Thread_local int64_t last_wall;
+    bl_word key;
+    if (bl_take_atom(m, a[0], &key) != BL_TRUE)
+        return BL_THROW;
+    const char *const name = bl_atom_text(key);
+    if (strcmp(name, "runtime") == 0 || strcmp(name, "process_cputime") == 0)
+        return bl_answer(m, a[1], with_delta(m, cpu_ms(), &last_run));
+    if (strcmp(name, "walltime") == 0 || strcmp(name, "real_time") == 0)
+        return bl_answer(m, a[1],
+                         with_delta(m, (int64_t)(bl_now_ns() / 1000000),
+                                    &last_wall));
+    if (strcmp(name, "cputime") == 0)
+        return bl_answer(m, a[1], bl_float(m, (double)cpu_ms() / 1000));
+    if (strcmp(name, "thread_cputime") == 0)
+        return bl_answer(m, a[1],
+                         bl_float(m, (double)thread_cpu_ms() / 1000));
+    if (strcmp(name, "inferences") == 0)
+        return bl_answer(m, a[1], bl_int((int64_t)m->inferences));
+    if (strcmp(name, "atoms") == 0)
+        return bl_answer(m, a[1], bl_int((int64_t)bl_atom_count()));
+    if (strcmp(name, "globalused") == 0 || strcmp(name, "heapused") == 0)
+        return bl_answer(
+            m, a[1],
+            bl_int((const char *)m->h - m->heap_area.base));
+    if (strcmp(name, "stack") == 0 || strcmp(name, "memory") == 0)
+        return bl_answer(m, a[1], bl_int((int64_t)bl_areas_bytes(m)));
+    return bl_throw_domain(m, "statistics_key", key);
+}
+
+static int get_time_1(struct bl_machine *m, bl_word *a) {
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return bl_answer(
+        m, a[0], bl_float(m, (double)t.tv_sec + (double)t.tv_nsec * 1e-9));
+}
+
+static int set_random_1(struct bl_machine *m, bl_word *a) {
+    int64_t seed;
+    const bl_word t = bl_deref(a[0]);
+    if (bl_tag(t) == BL_STR && bl_functor_arity(*bl_ptr(t)) == 1 &&
+        bl_take_int(m, bl_ptr(t)[1], &seed) == BL_TRUE) {
+        m->random_state = (uint64_t)seed;
+        return BL_TRUE;
+    }
+    return bl_throw_domain(m, "random_option", t);
+}
+
+void bl_builtins_flag(void) {
+    static const struct bl_builtin_row rows[] = {
+        {"nb_setval", 2, nb_setval_2},   {"nb_getval", 2, nb_getval_2},
+        {"set_prolog_flag", 2, set_flag_2}, {"$flags", 1, flags_1},
+        {"statistics", 2, statistics_2}, {"get_time", 1, get_time_1},
+        {"set_random", 1, set_random_1},
+    };
+    BL_DEFINE(rows);
+}

@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: MIT
+//
+// format/1,2,3: directives ~w ~p ~q ~a ~d ~D ~s ~e ~f ~g ~n ~c ~r ~8| ~t ~+
+// ~i ~* ~~. Column stops (~t ~| ~+) fill within the line being written.
+//
+#include "logic/arith.h"
+#include "logic/builtin.h"
+#include "logic/stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FILLS = 32 };
+
+struct formatting {
+    struct bl_machine *m;
+    struct bl_out out;
+    bl_word *arg;
+    size_t n, next;
+    size_t line_start;   // in `out`
+    size_t stop;         // last column stop, in `out`
+    uint32_t column0;    // column of the stream where `out` begins
+    struct {
+        size_t at;
+        char with;
+    } fill[FILLS];
+    int fills;
+};
+
+static int no_argument(struct formatting *f) {
+    return bl_throw_term(
+        f->m,
+        bl_struct2(f->m, BL_ATOM(error),
+                   bl_struct1(f->m, bl_atom_str("format"),
+                              bl_atom_str("not enough arguments")),
+                   bl_new_var(f->m)));
+}
+
+static int argument(struct formatting *f, bl_word *out) {
+    if (f->next >= f->n)
+        return no_argument(f);
+    *out = bl_deref(f->arg[f->next++]);
+    return BL_TRUE;
+}
+
+static int write_arg(struct formatting *f, bool quoted, bool ignore_ops) {
+    bl_word t;
+    if (argument(f, &t) != BL_TRUE)
+        return BL_THROW;
+    const struct bl_write_options w = {
+        .quoted = quoted, .numbervars = true, .ignore_ops = ignore_ops};
+    bl_write_term(f->m, &f->out, t, &w);
+    return BL_TRUE;
+}
+
+static int text_arg(struct formatting *f) {
+    bl_word t;
+    if (argument(f, &t) != BL_TRUE)
+        return BL_THROW;
+    if (t == BL_ATOM(nil))
+        return BL_TRUE;
+    struct bl_out text = {0};
+    if (bl_take_text(f->m, t, &text) != BL_TRUE)
+        return BL_THROW;
+    bl_out_bytes(&f->out, text.text, text.bytes);
+    bl_out_fini(&text);
+    return BL_TRUE;
+}
+
+static int atom_arg(struct formatting *f) {
+    bl_word t;
+    if (argument(f, &t) != BL_TRUE)
+        return BL_THROW;
+    if (bl_is_var(t))
+        return bl_throw_instantiation(f->m);
+    const struct bl_write_options w = {.quoted = false};
+    bl_write_term(f->m, &f->out, t, &w);
+    return BL_TRUE;
+}
+
+// Digits with `group` between thousands and a point `places` from the right.
+static void put_digits(struct bl_out *o, const char *digits, int places,
+                       bool group) {
+    size_t n = strlen(digits);
+    const size_t sign = digits[0] == '-';
+    bl_out_bytes(o, digits, sign);
+    digits += sign;
+    n -= sign;
+    const size_t fraction = places > 0 ? (size_t)places : 0;
+    const size_t whole = n > fraction ? n - fraction : 0;
+    if (whole == 0)
+        bl_out_char(o, '0');
+    for (size_t i = 0; i < whole; i++) {
+        if (group && i > 0 && (whole - i) % 3 == 0)
+            bl_out_char(o, ',');
+        bl_out_char(o, digits[i]);
+    }
+    if (fraction == 0)
+        return;
+    bl_out_char(o, '.');
+    for (size_t i = n; i < fraction; i++)
+        bl_out_char(o, '0');
+    bl_out_str(o, digits + whole);
+}
+
+static int integer_arg(struct formatting *f, int places, bool group) {
+    bl_word t;
+    if (argument(f, &t) != BL_TRUE)
+        return BL_THROW;
+    struct bl_num n;
+    if (!bl_is_int(t)) {
+        if (bl_is_var(t) || bl_is_float(t) || !bl_is_compound(t))
+            return bl_throw_type(f->m, BL_ATOM_integer, t);
+        if (bl_arith_eval(f->m, t, &n) != BL_TRUE)
+            return BL_THROW;
+        if (n.is_float)
+            return bl_throw_type(f->m, BL_ATOM_integer, t);
+        t = bl_int(n.i);
+    }
+    char digits[32];
+    snprintf(digits, sizeof digits, "%lld", (long long)bl_int_value(t));
+    put_digits(&f->out, digits, places, group);
+    return BL_TRUE;
+}
+
+static int float_arg(struct formatting *f, int places, char how) {
+    bl_word t;
+    if (argument(f, &t) != BL_TRUE)
+        return BL_THROW;
+    struct bl_num n;
+    if (bl_arith_eval(f->m, t, &n) != BL_TRUE)
+        return BL_THROW;
+    const double d = n.is_float ? n.d : (double)n.i;
+    const int digits = places < 0 ? 6 : places > 60 ? 60 : places;
+    char text[512];
+    if (how == 'f')
+        snprintf(text, sizeof text, "%.*f", digits, d);
+    else if (how == 'e')
+        snprintf(text, sizeof text, "%.*e", digits, d);
+    else
+        snprintf(text, sizeof text, "%.*g", digits, d);
+    bl_out_str(&f->out, text);
+    return BL_TRUE;
+}
+
+static int radix_arg(struct formatting *f, int radix, bool upper) {
+    bl_word t;
+    int64_t i;
+    if (argument(f, &t) != BL_TRUE || bl_take_int(f->m, t, &i) != BL_TRUE)
+        return BL_THROW;
+    if (radix < 2 || radix > 36)
+        return bl_throw_domain(f->m, "radix", bl_int(radix));
+    char text[72];
+    char *p = text + sizeof text;
+    uint64_t u = i < 0 ? (uint64_t)-i : (uint64_t)i;
+    *--p = 0;
+    do {
+        *--p = (upper ? "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                      : "0123456789abcdefghijklmnopqrstuvwxyz")[u %
+                                                                (uint64_t)radix];
+        u /= (uint64_t)radix;
+    } while (u > 0);
+    if (i < 0)
+        *--p = '-';
+    bl_out_str(&f->out, p);
+    return BL_TRUE;
+}
+
+static int code_arg(struct formatting *f, int times) {
+    bl_word t;
+    int64_t code;
+    if (argument(f, &t) != BL_TRUE || bl_take_int(f->m, t, &code) != BL_TRUE)
+        return BL_THROW;
+    char bytes[4];
+    const size_t n = bl_utf8_put(bytes, (uint32_t)code);
+    for (int i = 0; i < (times < 1 ? 1 : times); i++)
+        bl_out_bytes(&f->out, bytes, n);
+    return BL_TRUE;
+}
+
+// ---- columns
+
+static size_t columns(const struct formatting *f, size_t from) {
+    size_t n = 0;
+    for (size_t i = from; i < f->out.bytes; i++)
+        n += ((unsigned char)f->out.text[i] & 0xc0) != 0x80;
+    return n;
+}
+
+static void insert_fill(struct formatting *f, int which, size_t count) {
+    const size_t at = f->fill[which].at;
+    for (size_t i = 0; i < count; i++)
+        bl_out_char(&f->out, ' ');
+    memmove(f->out.text + at + count, f->out.text + at,
+            f->out.bytes - count - at);
+    memset(f->out.text + at, f->fill[which].with, count);
+    for (int i = which + 1; i < f->fills; i++)
+        f->fill[i].at += count;
+}
+
+// Widens what stands since the last stop to the column.
+static void column_stop(struct formatting *f, size_t column) {
+    const size_t base = f->line_start == 0 ? f->column0 : 0;
+    const size_t now = base + columns(f, f->line_start);
+    if (now < column) {
+        size_t pad = column - now;
+        if (f->fills == 0) {
+            while (pad-- > 0)
+                bl_out_char(&f->out, ' ');
+        } else {
+            const size_t share = pad / (size_t)f->fills;
+            for (int i = 0; i + 1 < f->fills; i++)
+                insert_fill(f, i, share);
+            insert_fill(f, f->fills - 1,
+                        pad - share * (size_t)(f->fills - 1));
+        }
+    }
+    f->stop = f->out.bytes;
+    f->fills = 0;
+}
+
+static void relative_stop(struct formatting *f, int width) {
+    const size_t base = f->line_start == 0 ? f->column0 : 0;
+    const size_t since = columns(f, f->stop);
+    const size_t now = base + columns(f, f->line_start);
+    column_stop(f, now - since + (size_t)(width < 0 ? 8 : width));
+}
+
+static void newlines(struct formatting *f, int count) {
+    for (int i = 0; i < (count < 1 ? 1 : count); i++)
+        bl_out_char(&f->out, '\n');
+    f->line_start = f->stop = f->out.bytes;
+    f->fills = 0;
+}
+
+static int directive(struct formatting *f, char c, int number, char fill) {
+    bl_word ignored;
+    switch (c) {
+    case 'w':
+        return write_arg(f, false, false);
+    case 'p':
+    case 'q':
+        return write_arg(f, true, false);
+    case 'k':
+        return write_arg(f, true, true);
+    case 'a':
+        return atom_arg(f);
+    case 's':
+        return text_arg(f);
+    case 'd':
+        return integer_arg(f, number, false);
+    case 'D':
+        return integer_arg(f, number, true);
+    case 'e':
+    case 'f':
+    case 'g':
+        return float_arg(f, number, c);
+    case 'r':
+    case 'R':
+        return radix_arg(f, number, c == 'R');
+    case 'c':
+        return code_arg(f, number);
+    case 'i':
+        return argument(f, &ignored);
+    case 'n':
+        newlines(f, number);
+        return BL_TRUE;
+    case '~':
+        bl_out_char(&f->out, '~');
+        return BL_TRUE;
+    case 't':
+        if (f->fills < FILLS) {
+            f->fill[f->fills].at = f->out.bytes;
+            f->fill[f->fills++].with = fill;
+        }
+        return BL_TRUE;
+    case '|':
+        column_stop(f, number < 0 ? columns(f, f->line_start)
+                                  : (size_t)number);
+        return BL_TRUE;
+    case '+':
+        relative_stop(f, number);
+        return BL_TRUE;
+    default:
+        return bl_throw_domain(f->m, "format_directive",
+                               bl_atom(&c, 1));
+    }
+}
+
+// The number in front of a directive: digits, `c (a character), or * (an
+// argument).
+static int numeric_argument(struct formatting *f, const char **p, int *number,
+                            char *fill) {
+    *number = -1;
+    *fill = ' ';
+    if (**p == '`' && (*p)[1] != 0) {
+        *fill = (*p)[1];
+        *number = (unsigned char)*fill;
+        *p += 2;
+    } else if (**p == '*') {
+        bl_word t;
+        int64_t i;
+        if (argument(f, &t) != BL_TRUE ||
+            bl_take_int(f->m, t, &i) != BL_TRUE)
+            return BL_THROW;
+        *number = (int)i;
+        *p += 1;
+    } else if (**p >= '0' && **p <= '9') {
+        *number = (int)strtol(*p, NULL, 10);
+        while (**p >= '0' && **p <= '9')
+            *p += 1;
+    }
+    return BL_TRUE;
+}
+
+static int run(struct formatting *f, const struct bl_out *text) {
+    const char *p = text->text;
+    const char *const end = p + text->bytes;
+    while (p < end) {
+        if (*p != '~') {
+            bl_out_char(&f->out, *p);
+            if (*p++ == '\n')
+                f->line_start = f->stop = f->out.bytes;
+            continue;
+        }
+        p++;
+        int number;
+        char fill;
+        if (numeric_argument(f, &p, &number, &fill) != BL_TRUE)
+            return BL_THROW;
+        if (p == end)
+            return bl_throw_domain(f->m, "format_directive", BL_ATOM(empty));
+        if (directive(f, *p++, number, fill) != BL_TRUE)
+            return BL_THROW;
+    }
+    if (f->next == f->n)
+        return BL_TRUE;
+    return bl_throw_term(
+        f->m, bl_struct2(f->m, BL_ATOM(error),
+                         bl_struct1(f->m, bl_atom_str("format"),
+                                    bl_atom_str("too many arguments")),
+                         bl_new_var(f->m)));
+}
+
+static int format(struct bl_machine *m, struct bl_stream *s, bl_word text,
+                  bl_word args) {
+    struct formatting f = {.m = m, .column0 = s->column};
+    struct bl_out t = {0};
+    if (bl_take_text(m, text, &t) != BL_TRUE)
+        return BL_THROW;
+    bl_out_str(&f.out, "");
+    args = bl_deref(args);
+    bl_word single = args;
+    bool list = args == BL_ATOM(nil) || bl_tag(args) == BL_LST;
+    int r = BL_TRUE;
+    if (list)
+        r = bl_take_list(m, args, &f.arg, &f.n);
+    else
+        f.arg = &single;
+    f.n = list ? f.n : 1;
+    if (r == BL_TRUE)
+        r = run(&f, &t);
+    if (r == BL_TRUE)
+        bl_stream_write(s, f.out.text, f.out.bytes);
+    if (list)
+        free(f.arg);
+    bl_out_fini(&t);
+    bl_out_fini(&f.out);
+    return r;
+}
+
+static int format_1(struct bl_machine *m, bl_word *a) {
+    return format(m, m->io->output, a[0], BL_ATOM(nil));
+}
+
+static int format_2(struct bl_machine *m, bl_word *a) {
+    return format(m, m->io->output, a[0], a[1]);
+}
+
+// '$format'(Stream, Text, Args): format/3 with memory sinks is in Prolog.
+static int format_3(struct bl_machine *m, bl_word *a) {
+    struct bl_stream *s;
+    if (bl_take_stream(m, a[0], true, &s) != BL_TRUE)
+        return BL_THROW;
+    return format(m, s, a[1], a[2]);
+}
+
+void bl_builtins_format(void) {
+    static const struct bl_builtin_row rows[] = {
+        {"format", 1, format_1},
+        {"format", 2, format_2},
+        {"$format", 3, format_3},
+    };
+    BL_DEFINE(rows);
+}

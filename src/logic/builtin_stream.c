@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: MIT
+//
+// Opening, closing, choosing streams; reading characters and terms.
+//
+#include "logic/builtin.h"
+#include "logic/reader.h"
+#include "logic/stream.h"
+
+#include <errno.h>
+#include <string.h>
+
+// The option alias(Name) of open/4.
+static bl_word alias_option(bl_word options) {
+    bl_word t = bl_deref(options);
+    for (; bl_tag(t) == BL_LST; t = bl_deref(bl_ptr(t)[1])) {
+        const bl_word o = bl_deref(bl_ptr(t)[0]);
+        if (bl_tag(o) == BL_STR && bl_functor_arity(*bl_ptr(o)) == 1 &&
+            strcmp(bl_atom_text(bl_functor_name(*bl_ptr(o))), "alias") == 0)
+            return bl_deref(bl_ptr(o)[1]);
+    }
+    return 0;
+}
+
+static int open_file(struct bl_machine *m, const bl_word *a, bl_word alias) {
+    bl_word name;
+    bl_word mode;
+    if (bl_take_atom(m, a[0], &name) != BL_TRUE ||
+        bl_take_atom(m, a[1], &mode) != BL_TRUE)
+        return BL_THROW;
+    const char *how = NULL;
+    if (mode == BL_ATOM(read))
+        how = "r";
+    else if (mode == BL_ATOM(write))
+        how = "w";
+    else if (mode == BL_ATOM(append))
+        how = "a";
+    else
+        return bl_throw_domain(m, "io_mode", mode);
+    FILE *const f = fopen(bl_atom_text(name), how);
+    if (f == NULL)
+        return errno == ENOENT
+                   ? bl_throw_existence(m, BL_ATOM_source_sink, name)
+                   : bl_throw_permission(m, BL_ATOM_open, BL_ATOM_source_sink,
+                                         name);
+    struct bl_stream *const s = bl_stream_open(f, mode != BL_ATOM(read));
+    if (s == NULL)
+        return bl_throw_resource(m, "streams");
+    s->name = name;
+    s->alias = bl_is_atom(alias) ? alias : 0;
+    return bl_answer(m, a[2], bl_stream_term(m, s));
+}
+
+static int open_3(struct bl_machine *m, bl_word *a) {
+    return open_file(m, a, 0);
+}
+
+static int open_4(struct bl_machine *m, bl_word *a) {
+    return open_file(m, a, alias_option(a[3]));
+}
+
+static int close_1(struct bl_machine *m, bl_word *a) {
+    struct bl_stream *s;
+    if (bl_take_stream(m, a[0], true, &s) != BL_TRUE) {
+        bl_record_free(m->ball);
+        m->ball = NULL;
+        if (bl_take_stream(m, a[0], false, &s) != BL_TRUE)
+            return BL_THROW;
+    }
+    if (m->io->output == s)
+        m->io->output = bl_stream_standard(BL_USER_OUTPUT);
+    if (m->io->input == s)
+        m->io->input = bl_stream_standard(BL_USER_INPUT);
+    bl_stream_close(s);
+    return BL_TRUE;
+}
+
+static int current_output_1(struct bl_machine *m, bl_word *a) {
+    return bl_answer(m, a[0], bl_stream_term(m, bl_current_output(m)));
+}
+
+static int current_input_1(struct bl_machine *m, bl_word *a) {
+    return bl_answer(m, a[0], bl_stream_term(m, bl_current_input(m)));
+}
+
+static int set_output_1(struct bl_machine *m, bl_word *a) {
+    return bl_take_stream(m, a[0], true, &m->io->output);
+}
+
+static int set_input_1(struct bl_machine *m, bl_word *a) {
+    return bl_take_stream(m, a[0], false, &m->io->input);
+}
+
+static int flush_output_0(struct bl_machine *m, bl_word *a) {
+    (void)a;
+    if (!m->io->output->to_memory)
+        fflush(m->io->output->file);
+    return BL_TRUE;
+}
+
+static int flush_output_1(struct bl_machine *m, bl_word *a) {
+    struct bl_stream *s;
+    if (bl_take_stream(m, a[0], true, &s) != BL_TRUE)
+        return BL_THROW;
+    if (!s->to_memory)
+        fflush(s->file);
+    return BL_TRUE;
+}
+
+// '$memory_open'(Old): output goes to memory; '$memory_close'(Old, Codes).
+static int memory_open_1(struct bl_machine *m, bl_word *a) {
+    struct bl_stream *const s = bl_stream_open(NULL, true);
+    if (s == NULL)
+        return bl_throw_resource(m, "streams");
+    const bl_word old = bl_stream_term(m, m->io->output);
+    m->io->output = s;
+    return bl_answer(m, a[0], old);
+}
+
+static int memory_close_2(struct bl_machine *m, bl_word *a) {
+    struct bl_stream *const s = m->io->output;
+    if (bl_take_stream(m, a[0], true, &m->io->output) != BL_TRUE)
+        return BL_THROW;
+    const bl_word text = bl_atom(s->memory.text ? s->memory.text : "",
+                                 s->memory.bytes);
+    bl_stream_close(s);
+    return bl_answer(m, a[1], text);
+}
+
+// ---- characters
+
+static int next_code(struct bl_stream *s, bool take) {
+    struct bl_source *const t = &s->source;
+    if (t->at == t->length && !bl_stream_more(s))
+        return -1;
+    const char *p = t->text + t->at;
+    const uint32_t code = bl_utf8_get(&p, t->text + t->length);
+    if (take) {
+        t->at = (size_t)(p - t->text);
+        if (code == '\n') {
+            t->line++;
+            t->line_start = t->at;
+        }
+    }
+    return (int)code;
+}
+
+static int give_code(struct bl_machine *m, bl_word a, int code) {
+    return bl_answer(m, a, bl_int(code));
+}
+
+static int give_char(struct bl_machine *m, bl_word a, int code) {
+    char bytes[4];
+    if (code < 0)
+        return bl_answer(m, a, BL_ATOM(end_of_file));
+    const size_t n = bl_utf8_put(bytes, (uint32_t)code);
+    return bl_answer(m, a, bl_atom(bytes, n));
+}
+
+#define CHARACTER(name, give, taking)                                          \
+    static int name##_1(struct bl_machine *m, bl_word *a) {                    \
+        return give(m, a[0], next_code(m->io->input, taking));                 \
+    }                                                                          \
+    static int name##_2(struct bl_machine *m, bl_word *a) {                    \
+        struct bl_stream *s;                                                   \
+        if (bl_take_stream(m, a[0], false, &s) != BL_TRUE)                     \
+            return BL_THROW;                                                   \
+        return give(m, a[1], next_code(s, taking));                            \
+    }
+
+CHARACTER(get_code, give_code, true)
+CHARACTER(get_char, give_char, true)
+CHARACTER(peek_code, give_code, false)
+CHARACTER(peek_char, give_char, false)
+
+static int at_end(struct bl_stream *s) {
+    return next_code(s, false) < 0 ? BL_TRUE : BL_FAIL;
+}
+
+static int at_end_of_stream_0(struct bl_machine *m, bl_word *a) {
+    (void)a;
+    return at_end(m->io->input);
+}
+
+static int at_end_of_stream_1(struct bl_machine *m, bl_word *a) {
+    struct bl_stream *s;
+    if (bl_take_stream(m, a[0], false, &s) != BL_TRUE)
+        return BL_THROW;
+    return at_end(s);
+}
+
+// The line without its end, as codes; -1 at the end.
+static int read_line_2(struct bl_machine *m, bl_word *a) {
+    struct bl_stream *s;
+    if (bl_take_stream(m, a[0], false, &s) != BL_TRUE)
+        return BL_THROW;
+    if (next_code(s, false) < 0)
+        return bl_answer(m, a[1], bl_int(-1));
+    struct bl_out line = {0};
+    bl_out_str(&line, "");
+    int code;
+    while ((code = next_code(s, true)) >= 0 && code != '\n') {
+        char bytes[4];
+        bl_out_bytes(&line, bytes, bl_utf8_put(bytes, (uint32_t)code));
+    }
+    int r = BL_THROW;
+    if (bl_heap_ensure(m, 2 * line.bytes + 2))
+        r = bl_answer(m, a[1], bl_text_codes(m, line.text, line.bytes,
+                                             BL_ATOM(nil)));
+    bl_out_fini(&line);
+    return r;
+}
+
+// ---- terms
+
+static int syntax_error(struct bl_machine *m, const struct bl_stream *s,
+                        const struct bl_read_error *e) {
+    char text[256];
+    snprintf(text, sizeof text, "%s:%u:%u: %s",
+             s->name != 0 ? bl_atom_text(s->name) : "input", e->line,
+             e->column, e->message);
+    return bl_throw_syntax(m, text);
+}
+
+static bl_word variable_names(struct bl_machine *m,
+                              const struct bl_read_result *r) {
+    bl_word list = BL_ATOM(nil);
+    for (size_t i = r->n_vars; i-- > 0;) {
+        const bl_word pair = bl_struct2(
+            m, BL_ATOM(equals), bl_atom_str(r->vars[i].name), r->vars[i].var);
+        list = bl_list_cell(m, pair, list);
+    }
+    return list;
+}
+
+static int take_options(struct bl_machine *m, bl_word options,
+                        const struct bl_read_result *r) {
+    bl_word t = bl_deref(options);
+    for (; bl_tag(t) == BL_LST; t = bl_deref(bl_ptr(t)[1])) {
+        const bl_word o = bl_deref(bl_ptr(t)[0]);
+        if (bl_tag(o) != BL_STR || bl_functor_arity(*bl_ptr(o)) != 1)
+            continue;
+        const char *const name = bl_atom_text(bl_functor_name(*bl_ptr(o)));
+        if (!bl_heap_ensure(m, 6 * r->n_vars + 8))
+            return BL_THROW;
+        bl_word value = 0;
+        if (strcmp(name, "variable_names") == 0) {
+            value = variable_names(m, r);
+        } else if (strcmp(name, "variables") == 0) {
+            value = BL_ATOM(nil);
+            for (size_t i = r->n_vars; i-- > 0;)
+                value = bl_list_cell(m, r->vars[i].var, value);
+        }
+        if (value != 0 && !bl_unify(m, bl_ptr(o)[1], value))
+            return BL_FAIL;
+    }
+    return BL_TRUE;
+}
+
+static int read_term(struct bl_machine *m, struct bl_stream *s, bl_word out,
+                     bl_word options) {
+    struct bl_read_result r;
+    for (;;) {
+        const struct bl_source start = s->source;
+        const enum bl_read_status status = bl_read_term(m, &s->source, &r);
+        if (status == BL_READ_TERM) {
+            int ok = bl_answer(m, out, r.term);
+            if (ok == BL_TRUE && options != 0)
+                ok = take_options(m, options, &r);
+            bl_read_result_fini(&r);
+            return ok;
+        }
+        // what was read so far may only be the beginning
+        const bool more = status == BL_READ_EOF || r.error.incomplete;
+        if (more) {
+            const size_t at = s->source.at;
+            s->source.at = start.at;
+            s->source.line = start.line;
+            s->source.line_start = start.line_start;
+            if (bl_stream_more(s)) {
+                bl_read_result_fini(&r);
+                continue;
+            }
+            s->source.at = at;
+        }
+        const struct bl_read_error e = r.error;
+        bl_read_result_fini(&r);
+        if (status == BL_READ_EOF)
+            return bl_answer(m, out, BL_ATOM(end_of_file));
+        return syntax_error(m, s, &e);
+    }
+}
+
+static int read_1(struct bl_machine *m, bl_word *a) {
+    return read_term(m, m->io->input, a[0], 0);
+}
+
+static int read_2(struct bl_machine *m, bl_word *a) {
+    struct bl_stream *s;
+    if (bl_take_stream(m, a[0], false, &s) != BL_TRUE)
+        return BL_THROW;
+    return read_term(m, s, a[1], 0);
+}
+
+static int read_term_2(struct bl_machine *m, bl_word *a) {
+    return read_term(m, m->io->input, a[0], a[1]);
+}
+
+static int read_term_3(struct bl_machine *m, bl_word *a) {
+    struct bl_stream *s;
+    if (bl_take_stream(m, a[0], false, &s) != BL_TRUE)
+        return BL_THROW;
+    return read_term(m, s, a[1], a[2]);
+}
+
+void bl_builtins_stream(void) {
+    bl_streams_init();
+    static const struct bl_builtin_row rows[] = {
+        {"open", 3, open_3},
+        {"open", 4, open_4},
+        {"close", 1, close_1},
+        {"current_output", 1, current_output_1},
+        {"current_input", 1, current_input_1},
+        {"set_output", 1, set_output_1},
+        {"set_input", 1, set_input_1},
+        {"flush_output", 0, flush_output_0},
+        {"flush_output", 1, flush_output_1},
+        {"$memory_open", 1, memory_open_1},
+        {"$memory_close", 2, memory_close_2},
+        {"get_code", 1, get_code_1},
+        {"get_code", 2, get_code_2},
+        {"get_char", 1, get_char_1},
+        {"get_char", 2, get_char_2},
+        {"peek_code", 1, peek_code_1},
+        {"peek_code", 2, peek_code_2},
+        {"peek_char", 1, peek_char_1},
+        {"peek_char", 2, peek_char_2},
+        {"at_end_of_stream", 0, at_end_of_stream_0},
+        {"at_end_of_stream", 1, at_end_of_stream_1},
+        {"read_line_to_codes", 2, read_line_2},
+        {"read", 1, read_1},
+        {"read", 2, read_2},
+        {"read_term", 2, read_term_2},
+        {"read_term", 3, read_term_3},
+    };
+    BL_DEFINE(rows);
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+//
+// Tables as a program sees them: declaring, dropping, looking at them.
+//
+#include "logic/builtin.h"
+#include "logic/engine.h"
+#include "logic/statistics.h"
+#include "logic/tabling.h"
+
+#include <string.h>
+
+static int design_of(struct bl_machine *m, bl_word t, int *design) {
+    t = bl_deref(t);
+    *design = -1;
+    if (t == BL_ATOM(shared))
+        *design = BL_TABLE_FS;
+    else if (t == BL_ATOM(subgoal_shared))
+        *design = BL_TABLE_SS;
+    else if (t == BL_ATOM(private))
+        *design = BL_TABLE_NS;
+    else if (t != BL_ATOM(variant))
+        return bl_throw_domain(m, "table_mode", t);
+    return BL_TRUE;
+}
+
+static int declare(struct bl_machine *m, bl_word t, int design) {
+    bl_word f;
+    if (bl_tag(t) == BL_STR && *bl_ptr(t) == BL_FN(as_2)) {
+        if (design_of(m, bl_ptr(t)[2], &design) != BL_TRUE)
+            return BL_THROW;
+        t = bl_deref(bl_ptr(t)[1]);
+    }
+    if (bl_take_indicator(m, t, &f) != BL_TRUE)
+        return BL_THROW;
+    struct bl_pred *const p = bl_pred_ensure(f);
+    if (p->flags & BL_PRED_SYSTEM)
+        return bl_throw_permission(m, BL_ATOM_modify, BL_ATOM_static_procedure,
+                                   bl_indicator(m, f));
+    if (p->flags & BL_PRED_LIBRARY) {
+        p->flags &= ~(uint32_t)BL_PRED_LIBRARY;
+        bl_pred_wipe(p);
+    }
+    bl_pred_make_tabled(p, design);
+    return BL_TRUE;
+}
+
+// (a/1, b/2), [a/1, b/2], (a/1, b/2) as shared.
+static int table_1(struct bl_machine *m, bl_word *a) {
+    bl_word t = bl_deref(a[0]);
+    int design = -1;
+    if (bl_tag(t) == BL_STR && *bl_ptr(t) == BL_FN(as_2)) {
+        if (design_of(m, bl_ptr(t)[2], &design) != BL_TRUE)
+            return BL_THROW;
+        t = bl_deref(bl_ptr(t)[1]);
+    }
+    for (;;) {
+        const bool pair = bl_tag(t) == BL_STR && *bl_ptr(t) == BL_FN(comma_2);
+        const bool list = bl_tag(t) == BL_LST;
+        if (t == BL_ATOM(nil))
+            return BL_TRUE;
+        const bl_word first =
+            bl_deref(pair ? bl_ptr(t)[1] : list ? bl_ptr(t)[0] : t);
+        if (declare(m, first, design) != BL_TRUE)
+            return BL_THROW;
+        if (!pair && !list)
+            return BL_TRUE;
+        t = bl_deref(pair ? bl_ptr(t)[2] : bl_ptr(t)[1]);
+    }
+}
+
+static int not_now(struct bl_machine *m) {
+    return bl_throw_permission(m, BL_ATOM_modify, BL_ATOM_table,
+                               bl_atom_str("being_evaluated"));
+}
+
+static int abolish_all_tables_0(struct bl_machine *m, bl_word *a) {
+    (void)a;
+    if (m->tabler->top != NULL ||
+        !bl_table_abolish_all(m->tabler->thread))
+        return not_now(m);
+    return BL_TRUE;
+}
+
+static int abolish_table_1(struct bl_machine *m, bl_word *a) {
+    bl_word f;
+    if (bl_take_indicator(m, a[0], &f) != BL_TRUE)
+        return BL_THROW;
+    const struct bl_pred *const p = bl_functor_pred(f);
+    if (p == NULL || p->table == NULL)
+        return bl_throw_existence(m, BL_ATOM_table, bl_deref(a[0]));
+    if (m->tabler->top != NULL ||
+        !bl_table_abolish(m->tabler->thread, p->table))
+        return not_now(m);
+    return BL_TRUE;
+}
+
+static int tabling_statistics_0(struct bl_machine *m, bl_word *a) {
+    (void)a;
+    bl_statistics_print(m, NULL);
+    return BL_TRUE;
+}
+
+static int tabling_statistics_1(struct bl_machine *m, bl_word *a) {
+    bl_word f;
+    if (bl_take_indicator(m, a[0], &f) != BL_TRUE)
+        return BL_THROW;
+    struct bl_pred *const p = bl_functor_pred(f);
+    if (p == NULL || p->table == NULL)
+        return bl_throw_existence(m, BL_ATOM_table, bl_deref(a[0]));
+    bl_statistics_print(m, p);
+    return BL_TRUE;
+}
+
+// '$table_counts'(PI, Counts): the figures of Table I as a list of Name-N.
+static int table_counts_2(struct bl_machine *m, bl_word *a) {
+    struct bl_table *table = NULL;
+    if (!bl_is_var(bl_deref(a[0]))) {
+        bl_word f;
+        if (bl_take_indicator(m, a[0], &f) != BL_TRUE)
+            return BL_THROW;
+        const struct bl_pred *const p = bl_functor_pred(f);
+        if (p == NULL || p->table == NULL)
+            return BL_FAIL;
+        table = p->table;
+    }
+    struct bl_table_counts c;
+    bl_table_count(m->tabler->thread, table, &c);
+    const struct {
+        const char *name;
+        uint64_t value;
+    } figures[] = {{"calls", c.calls},           {"call_nodes", c.call_nodes},
+                   {"unique", c.unique},         {"repeated", c.repeated},
+                   {"answer_nodes", c.answer_nodes}};
+    bl_word list = BL_ATOM(nil);
+    for (size_t i = BL_ARRAY_LEN(figures); i-- > 0;)
+        list = bl_list_cell(m,
+                            bl_struct2(m, BL_ATOM(minus),
+                                       bl_atom_str(figures[i].name),
+                                       bl_int((int64_t)figures[i].value)),
+                            list);
+    return bl_answer(m, a[1], list);
+}
+
+struct collecting {
+    struct bl_machine *m;
+    bl_word list;
+    bool failed;
+};
+
+static void collect_call(struct bl_subgoal *sg, void *arg) {
+    struct collecting *const c = arg;
+    bl_word goal;
+    if (c->failed || sg->state != BL_COMPLETE)
+        return;
+    if (!bl_goal_term(c->m, sg, &goal) || !bl_heap_ensure(c->m, 64)) {
+        c->failed = true;
+        return;
+    }
+    const bl_word pair =
+        bl_struct2(c->m, BL_ATOM(minus), goal,
+                   bl_int((int64_t)bl_answer_count(sg)));
+    c->list = bl_list_cell(c->m, pair, c->list);
+}
+
+// '$tabled_calls'(List): Variant-NumberOfAnswers of this thread's complete
+// calls.
+static int tabled_calls_1(struct bl_machine *m, bl_word *a) {
+    struct collecting c = {m, BL_ATOM(nil), false};
+    bl_subgoal_each(m->tabler->thread, NULL, collect_call, &c);
+    return c.failed ? BL_THROW : bl_answer(m, a[0], c.list);
+}
+
+void bl_builtins_table(void) {
+    static const struct bl_builtin_row rows[] = {
+        {"table", 1, table_1},
+        {"abolish_all_tables", 0, abolish_all_tables_0},
+        {"abolish_table", 1, abolish_table_1},
+        {"tabling_statistics", 0, tabling_statistics_0},
+        {"tabling_statistics", 1, tabling_statistics_1},
+        {"$table_counts", 2, table_counts_2},
+        {"$tabled_calls", 1, tabled_calls_1},
+    };
+    BL_DEFINE(rows);
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+//
+// Writing terms and characters, to the current output or to a stream.
+//
+#include "logic/arith.h"
+#include "logic/builtin.h"
+#include "logic/op.h"
+#include "logic/stream.h"
+
+#include <string.h>
+
+static const struct bl_write_options plain = {.numbervars = true};
+static const struct bl_write_options quoted = {.quoted = true,
+                                               .numbervars = true};
+static const struct bl_write_options canonical = {.quoted = true,
+                                                  .ignore_ops = true};
+
+static int put(struct bl_machine *m, struct bl_stream *s, bl_word t,
+               const struct bl_write_options *w, const char *end) {
+    struct bl_out o = {0};
+    bl_write_term(m, &o, t, w);
+    bl_out_str(&o, end);
+    bl_stream_write(s, o.text, o.bytes);
+    bl_out_fini(&o);
+    return BL_TRUE;
+}
+
+#define WRITER(name, options, end)                                             \
+    static int name##_1(struct bl_machine *m, bl_word *a) {                    \
+        return put(m, m->io->output, a[0], options, end);                      \
+    }                                                                          \
+    static int name##_2(struct bl_machine *m, bl_word *a) {                    \
+        struct bl_stream *s;                                                   \
+        if (bl_take_stream(m, a[0], true, &s) != BL_TRUE)                      \
+            return BL_THROW;                                                   \
+        return put(m, s, a[1], options, end);                                  \
+    }
+
+WRITER(write, &plain, "")
+WRITER(print, &quoted, "")
+WRITER(writeq, &quoted, "")
+WRITER(writeln, &plain, "\n")
+WRITER(write_canonical, &canonical, "")
+
+static bool is_true(bl_word t) { return bl_deref(t) == BL_ATOM(true); }
+
+static void take_options(bl_word options, struct bl_write_options *w,
+                         bool *stop, bool *newline) {
+    bl_word t = bl_deref(options);
+    for (; bl_tag(t) == BL_LST; t = bl_deref(bl_ptr(t)[1])) {
+        const bl_word o = bl_deref(bl_ptr(t)[0]);
+        if (bl_tag(o) != BL_STR || bl_functor_arity(*bl_ptr(o)) != 1)
+            continue;
+        const char *const name = bl_atom_text(bl_functor_name(*bl_ptr(o)));
+        const bl_word value = bl_ptr(o)[1];
+        if (strcmp(name, "quoted") == 0)
+            w->quoted = is_true(value);
+        else if (strcmp(name, "ignore_ops") == 0)
+            w->ignore_ops = is_true(value);
+        else if (strcmp(name, "numbervars") == 0)
+            w->numbervars = is_true(value);
+        else if (strcmp(name, "priority") == 0 && bl_is_int(bl_deref(value)))
+            w->priority = (uint32_t)bl_int_value(bl_deref(value));
+        else if (strcmp(name, "fullstop") == 0)
+            *stop = is_true(value);
+        else if (strcmp(name, "nl") == 0)
+            *newline = is_true(value);
+    }
+}
+
+static int write_term(struct bl_machine *m, struct bl_stream *s, bl_word t,
+                      bl_word options) {
+    struct bl_write_options w = {0};
+    bool stop = false;
+    bool newline = false;
+    take_options(options, &w, &stop, &newline);
+    const char *const end = stop      ? (newline ? ".\n" : ". ")
+                            : newline ? "\n"
+                                      : "";
+    return put(m, s, t, &w, end);
+}
+
+static int write_term_2(struct bl_machine *m, bl_word *a) {
+    return write_term(m, m->io->output, a[0], a[1]);
+}
+
+static int write_term_3(struct bl_machine *m, bl_word *a) {
+    struct bl_stream *s;
+    if (bl_take_stream(m, a[0], true, &s) != BL_TRUE)
+        return BL_THROW;
+    return write_term(m, s, a[1], a[2]);
+}
+
+static int nl_0(struct bl_machine *m, bl_word *a) {
+    (void)a;
+    bl_stream_write(m->io->output, "\n", 1);
+    return BL_TRUE;
+}
+
+static int nl_1(struct bl_machine *m, bl_word *a) {
+    struct bl_stream *s;
+    if (bl_take_stream(m, a[0], true, &s) != BL_TRUE)
+        return BL_THROW;
+    bl_stream_write(s, "\n", 1);
+    return BL_TRUE;
+}
+
+static int tab(struct bl_machine *m, struct bl_stream *s, bl_word count) {
+    struct bl_num n;
+    if (bl_arith_eval(m, count, &n) != BL_TRUE)
+        return BL_THROW;
+    if (n.is_float)
+        return bl_throw_type(m, BL_ATOM_integer, count);
+    for (int64_t i = 0; i < n.i; i++)
+        bl_stream_write(s, " ", 1);
+    return BL_TRUE;
+}
+
+static int tab_1(struct bl_machine *m, bl_word *a) {
+    return tab(m, m->io->output, a[0]);
+}
+
+static int tab_2(struct bl_machine *m, bl_word *a) {
+    struct bl_stream *s;
+    if (bl_take_stream(m, a[0], true, &s) != BL_TRUE)
+        return BL_THROW;
+    return tab(m, s, a[1]);
+}
+
+static int put_char(struct bl_machine *m, struct bl_stream *s, bl_word c) {
+    c = bl_deref(c);
+    char bytes[4];
+    if (bl_is_int(c)) {
+        if (bl_int_value(c) < 0 || bl_int_value(c) > 0x10ffff)
+            return bl_throw_representation(m, "character_code");
+        bl_stream_write(s, bytes,
+                        bl_utf8_put(bytes, (uint32_t)bl_int_value(c)));
+        return BL_TRUE;
+    }
+    if (!bl_is_atom(c))
+        return bl_throw_type(m, BL_ATOM_character, c);
+    bl_stream_write(s, bl_atom_text(c), bl_atom_bytes(c));
+    return BL_TRUE;
+}
+
+static int put_char_1(struct bl_machine *m, bl_word *a) {
+    return put_char(m, m->io->output, a[0]);
+}
+
+static int put_char_2(struct bl_machine *m, bl_word *a) {
+    struct bl_stream *s;
+    if (bl_take_stream(m, a[0], true, &s) != BL_TRUE)
+        return BL_THROW;
+    return put_char(m, s, a[1]);
+}
+
+// ---- operators
+
+static int set_operator(struct bl_machine *m, int64_t priority, bl_word type,
+                        bl_word name) {
+    if (bl_take_atom(m, name, &name) != BL_TRUE)
+        return BL_THROW;
+    if (name == BL_ATOM(comma))
+        return bl_throw_permission(m, BL_ATOM_modify, BL_ATOM_operator, name);
+    if (!bl_op_set(name, (enum bl_known_atom)bl_index_of(type),
+                   (uint32_t)priority))
+        return bl_throw_domain(m, "operator_specifier", type);
+    return BL_TRUE;
+}
+
+static int op_3(struct bl_machine *m, bl_word *a) {
+    int64_t priority;
+    bl_word type;
+    if (bl_take_int(m, a[0], &priority) != BL_TRUE ||
+        bl_take_atom(m, a[1], &type) != BL_TRUE)
+        return BL_THROW;
+    if (priority < 0 || priority > 1200)
+        return bl_throw_domain(m, "operator_priority", bl_int(priority));
+    bl_word t = bl_deref(a[2]);
+    if (bl_tag(t) != BL_LST)
+        return set_operator(m, priority, type, t);
+    for (; bl_tag(t) == BL_LST; t = bl_deref(bl_ptr(t)[1])) {
+        if (set_operator(m, priority, type, bl_ptr(t)[0]) != BL_TRUE)
+            return BL_THROW;
+    }
+    return BL_TRUE;
+}
+
+struct op_list {
+    struct bl_machine *m;
+    bl_word list;
+};
+
+static void add_op(bl_word atom, struct bl_op o, void *arg) {
+    struct op_list *const l = arg;
+    const bl_word args[3] = {bl_int(o.priority), bl_atom_word(o.type), atom};
+    const bl_word t =
+        bl_struct(l->m, bl_functor(bl_atom_str("op"), 3), args);
+    l->list = bl_list_cell(l->m, t, l->list);
+}
+
+static int ops_1(struct bl_machine *m, bl_word *a) {
+    struct op_list l = {m, BL_ATOM(nil)};
+    if (!bl_heap_ensure(m, 16384))
+        return BL_THROW;
+    bl_op_each(add_op, &l);
+    return bl_answer(m, a[0], l.list);
+}
+
+void bl_builtins_write(void) {
+    static const struct bl_builtin_row rows[] = {
+        {"write", 1, write_1},
+        {"write", 2, write_2},
+        {"print", 1, print_1},
+        {"print", 2, print_2},
+        {"writeq", 1, writeq_1},
+        {"writeq", 2, writeq_2},
+        {"writeln", 1, writeln_1},
+        {"writeln", 2, writeln_2},
+        {"write_canonical", 1, write_canonical_1},
+        {"write_canonical", 2, write_canonical_2},
+        {"write_term", 2, write_term_2},
+        {"write_term", 3, write_term_3},
+        {"nl", 0, nl_0},
+        {"nl", 1, nl_1},
+        {"tab", 1, tab_1},
+        {"tab", 2, tab_2},
+        {"put_char", 1, put_char_1},
+        {"put_char", 2, put_char_2},
+        {"op", 3, op_3},
+        {"$ops", 1, ops_1},
+    };
+    BL_DEFINE(rows);
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+//
+// Terms as JSON. As in the writer, what is still to be written stands on a
+// stack, so deep terms are no danger.
+//
+#include "logic/json.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct item {
+    bl_word term;
+    const char *text; // or this
+    bool rest;        // the term is the rest of an array
+};
+
+struct json {
+    struct bl_out *o;
+    struct item *item;
+    size_t items, capacity;
+};
+
+static void push(struct json *j, struct item i) {
+    if (j->items == j->capacity) {
+        j->capacity = j->capacity * 2 + 64;
+        j->item = realloc(j->item, j->capacity * sizeof *j->item);
+        BL_CHECK(j->item != NULL);
+    }
+    j->item[j->items++] = i;
+}
+
+static void string(struct bl_out *o, const char *s, size_t n) {
+    bl_out_char(o, '"');
+    for (size_t i = 0; i < n; i++) {
+        const unsigned char c = (unsigned char)s[i];
+        char code[8];
+        if (c == '"' || c == '\\') {
+            bl_out_char(o, '\\');
+            bl_out_char(o, (char)c);
+        } else if (c < 32) {
+            snprintf(code, sizeof code, "\\u%04x", c);
+            bl_out_str(o, code);
+        } else {
+            bl_out_char(o, (char)c);
+        }
+    }
+    bl_out_char(o, '"');
+}
+
+static void atomic(struct json *j, bl_word t) {
+    char number[32];
+    if (t == BL_ATOM(nil)) {
+        bl_out_str(j->o, "[]");
+    } else if (bl_is_atom(t)) {
+        string(j->o, bl_atom_text(t), bl_atom_bytes(t));
+    } else if (bl_is_int(t)) {
+        snprintf(number, sizeof number, "%lld", (long long)bl_int_value(t));
+        bl_out_str(j->o, number);
+    } else if (bl_is_float(t)) {
+        bl_write_float(j->o, bl_float_value(t));
+    } else {
+        bl_out_str(j->o, "{\"var\":\"_\"}");
+    }
+}
+
+static void compound(struct json *j, bl_word t) {
+    const bl_word f = *bl_ptr(t);
+    const uint32_t n = bl_functor_arity(f);
+    bl_out_str(j->o, "{\"functor\":");
+    string(j->o, bl_atom_text(bl_functor_name(f)),
+           bl_atom_bytes(bl_functor_name(f)));
+    bl_out_str(j->o, ",\"args\":[");
+    push(j, (struct item){.text = "]}"});
+    for (uint32_t i = n; i-- > 0;) {
+        push(j, (struct item){.term = bl_ptr(t)[1 + i]});
+        if (i > 0)
+            push(j, (struct item){.text = ","});
+    }
+}
+
+static bool is_proper(bl_word t) {
+    while (bl_tag(t) == BL_LST)
+        t = bl_deref(bl_ptr(t)[1]);
+    return t == BL_ATOM(nil);
+}
+
+static void partial_list(struct json *j, bl_word t) {
+    bl_out_str(j->o, "{\"functor\":\".\",\"args\":[");
+    push(j, (struct item){.text = "]}"});
+    push(j, (struct item){.term = bl_ptr(t)[1]});
+    push(j, (struct item){.text = ","});
+    push(j, (struct item){.term = bl_ptr(t)[0]});
+}
+
+static void rest(struct json *j, bl_word t) {
+    if (bl_tag(t) != BL_LST) {
+        bl_out_char(j->o, ']');
+        return;
+    }
+    bl_out_char(j->o, ',');
+    push(j, (struct item){.term = bl_ptr(t)[1], .rest = true});
+    push(j, (struct item){.term = bl_ptr(t)[0]});
+}
+
+static void term(struct json *j, bl_word t) {
+    if (bl_tag(t) == BL_STR) {
+        compound(j, t);
+    } else if (bl_tag(t) != BL_LST) {
+        atomic(j, t);
+    } else if (!is_proper(t)) {
+        partial_list(j, t);
+    } else {
+        bl_out_char(j->o, '[');
+        push(j, (struct item){.term = bl_ptr(t)[1], .rest = true});
+        push(j, (struct item){.term = bl_ptr(t)[0]});
+    }
+}
+
+void bl_json_term(struct bl_machine *m, struct bl_out *o, bl_word t) {
+    struct json j = {.o = o};
+    (void)m;
+    push(&j, (struct item){.term = t});
+    while (j.items > 0) {
+        const struct item i = j.item[--j.items];
+        if (i.text != NULL)
+            bl_out_str(o, i.text);
+        else if (i.rest)
+            rest(&j, bl_deref(i.term));
+        else
+            term(&j, bl_deref(i.term));
+    }
+    free(j.item);
+}
+
+void bl_json_answer(struct bl_machine *m, struct bl_out *o,
+                    const struct bl_read_result *query) {
+    bool first = true;
+    bl_out_str(o, "{\"schema\":\"leaflog.answer/1\",\"bindings\":{");
+    for (size_t i = 0; i < query->n_vars; i++) {
+        const struct bl_read_var *const v = &query->vars[i];
+        if (v->name[0] == '_')
+            continue;
+        if (!first)
+            bl_out_char(o, ',');
+        first = false;
+        string(o, v->name, __builtin_strlen(v->name));
+        bl_out_char(o, ':');
+        bl_json_term(m, o, v->var);
+    }
+    bl_out_str(o, "}}\n");
+}
