@@ -73,10 +73,10 @@ static bool read_trailer(struct job *j) {
 }
 
 // Under bias 0: on a multiple of 2 MiB it lands once it is aligned.
-static bool has_units(const struct bl_elf_segment *s) {
+static bool has_units(const struct bl_elf *elf, uint32_t index) {
     uint64_t start;
     uint64_t end;
-    return bl_elf_is_read_only(s) && bl_elf_units(s, 0, &start, &end);
+    return bl_elf_units(elf, index, 0, &start, &end);
 }
 
 static bool is_congruent(const struct bl_elf_segment *s) {
@@ -90,7 +90,7 @@ static int plan(struct job *j) {
     j->trailer.file_bytes = j->facts.size;
     for (uint32_t i = 0; i < j->elf.count; i++) {
         const struct bl_elf_segment *s = &j->elf.segments[i];
-        if (!has_units(s))
+        if (!has_units(&j->elf, i))
             continue;
         const uint64_t k = j->trailer.count++;
         j->trailer.before[k].header = s->header;
@@ -137,7 +137,7 @@ static int mark(struct job *j) {
     int status = copy(j, j->facts.size);
     for (uint32_t i = 0; i < j->elf.count && !status; i++) {
         const struct bl_elf_segment *s = &j->elf.segments[i];
-        if (!has_units(s))
+        if (!has_units(&j->elf, i))
             continue;
         const bool align = is_congruent(s) || j->elf.interpreter;
         status =

@@ -544,8 +544,11 @@ int bl_compare_main(const struct bl_command *self, int argc, char **argv) {
         return status;
     c.argv = argv + cursor.at;
     status = compare_program(&c);
-    if (c.json && c.json != stdout)
-        fclose(c.json);
+    if (c.json && c.json != stdout && fclose(c.json) != 0) {
+        bl_say(self, "the report in %s is not whole: %s", c.json_file,
+               strerror(errno));
+        status = BL_EXIT_MACHINE;
+    }
     free_all(&c);
     return status;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/json.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -195,6 +196,34 @@ static void put_utf8(char *to, size_t *n, unsigned c) {
     }
 }
 
+// What stands behind "\\u"; 0xfffd where that is no number.
+static unsigned four_digits(const char *p) {
+    char digits[5] = "";
+    memcpy(digits, p, 4);
+    const char *end = digits;
+    uint64_t c = 0;
+    for (char *d = digits; *d; d++)
+        *d = (char)tolower((unsigned char)*d);
+    return bl_read_hex(&end, &c) && *end == '\0' ? (unsigned)c : 0xfffd;
+}
+
+static char escaped(char c) {
+    switch (c) {
+    case 'n':
+        return '\n';
+    case 't':
+        return '\t';
+    case 'r':
+        return '\r';
+    case 'b':
+        return '\b';
+    case 'f':
+        return '\f';
+    default:
+        return c;
+    }
+}
+
 char *bl_json_get_string(const char *text, const char *path) {
     const char *p = bl_json_find(text, path);
     const char *end = p && *p == '"' ? skip_string(p) : NULL;
@@ -208,13 +237,11 @@ char *bl_json_get_string(const char *text, const char *path) {
             continue;
         }
         p++;
-        const char *plain = strchr("n\nt\tr\rb\bf\f", *p);
-        unsigned c = 0;
-        if (*p == 'u' && sscanf(p + 1, "%4x", &c) == 1) {
-            put_utf8(out, &n, c);
-            p += strnlen(p + 1, 4);
+        if (*p == 'u' && end - p > 5) {
+            put_utf8(out, &n, four_digits(p + 1));
+            p += 4;
         } else {
-            out[n++] = plain && (*p > ' ') ? plain[1] : *p;
+            out[n++] = escaped(*p);
         }
     }
     out[n] = '\0';

@@ -43,16 +43,28 @@ static enum bl_step take_option(const struct bl_cursor *c, struct run *run) {
     return BL_STEP_OPTION;
 }
 
+static const char *report_name(const struct run *run) {
+    return run->report_file ? run->report_file : "standard error";
+}
+
 // Opened before the program starts, so that a mistake costs no run. A copy of
 // standard error serves where no file is named: the program may close its own.
 static FILE *open_report(const struct bl_command *self, const struct run *run) {
     FILE *out = run->report_file ? fopen(run->report_file, "we")
                                  : fdopen(dup(STDERR_FILENO), "w");
     if (!out)
-        bl_say(self, "cannot write the report to %s: %s",
-               run->report_file ? run->report_file : "standard error",
+        bl_say(self, "cannot write the report to %s: %s", report_name(run),
                strerror(errno));
     return out;
+}
+
+// The program has run: its end counts, not ours.
+static void close_report(const struct bl_command *self, const struct run *run,
+                         FILE *out) {
+    const bool failed = ferror(out) != 0;
+    if (fclose(out) != 0 || failed)
+        bl_say(self, "the report in %s is not whole: %s", report_name(run),
+               strerror(errno));
 }
 
 // Ends as the program did: a waiting shell or script must see its signal.
@@ -89,12 +101,15 @@ static int run_watched(const struct bl_command *self, const struct run *run,
         status = bl_launch(&what, &result);
         if (status == 0) {
             (run->json ? bl_report_json : bl_report_text)(out, &result);
+            close_report(self, run, out);
+            out = NULL;
             status = end_like(&result);
         }
         bl_result_free(&result);
     }
     bl_plan_free(&plan);
-    fclose(out);
+    if (out)
+        fclose(out);
     return status;
 }
 

@@ -26,13 +26,22 @@ static bool field(const char *text, const char *name, uint64_t *out) {
     return false;
 }
 
+static void process_file(char *out, size_t capacity, int pid,
+                         const char *name) {
+    struct bl_text t;
+    bl_text_init(&t, out, capacity);
+    bl_text_str(&t, "/proc/");
+    bl_text_i64(&t, pid);
+    bl_text_str(&t, name);
+}
+
 int bl_machine_process_memory(int pid, struct bl_process_memory *out) {
     char path[64];
     char text[8192];
     uint64_t kib = 0;
     uint64_t enabled = 1;
     *out = (struct bl_process_memory){0};
-    snprintf(path, sizeof path, "/proc/%d/status", pid);
+    process_file(path, sizeof path, pid, "/status");
     const long n = bl_os_read_file(path, text, sizeof text);
     if (n < 0)
         return (int)n;
@@ -49,12 +58,16 @@ int bl_machine_process_memory(int pid, struct bl_process_memory *out) {
 static int parent_of(int pid) {
     char path[64];
     char text[512];
-    int parent = 0;
-    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    process_file(path, sizeof path, pid, "/stat");
     if (bl_os_read_file(path, text, sizeof text) < 0)
         return 0;
+    // ") S 123 ..."
     const char *p = strrchr(text, ')');
-    return p && sscanf(p + 1, " %*c %d", &parent) == 1 ? parent : 0;
+    uint64_t parent = 0;
+    if (!p || strlen(p) < 5)
+        return 0;
+    p += 4;
+    return bl_read_u64(&p, &parent) && parent <= INT_MAX ? (int)parent : 0;
 }
 
 void bl_machine_each_process(void (*each)(int pid, int parent, void *context),
@@ -83,6 +96,6 @@ bool bl_machine_own_path(char *out, size_t capacity) {
     char real[PATH_MAX];
     if (!name || !realpath(name, real) || strlen(real) >= capacity)
         return false;
-    strcpy(out, real);
+    memcpy(out, real, strlen(real) + 1);
     return true;
 }

@@ -34,12 +34,22 @@
 #define BALLOON_REPORTING 5 // VIRTIO_BALLOON_F_REPORTING
 #define HUGE_ORDER (BL_HUGE_SHIFT - BL_BASE_SHIFT)
 
+// The three texts in a row; false where they do not fit.
+static bool join(char *out, size_t capacity, const char *a, const char *b,
+                 const char *c) {
+    struct bl_text t;
+    bl_text_init(&t, out, capacity);
+    bl_text_str(&t, a);
+    bl_text_str(&t, b);
+    bl_text_str(&t, c);
+    return !t.cut;
+}
+
 // Reads root + path; false where it cannot be read.
 static bool read_text(const char *root, const char *path, char *out,
                       size_t capacity) {
     char file[512];
-    const int n = snprintf(file, sizeof file, "%s%s", root, path);
-    return n > 0 && (size_t)n < sizeof file &&
+    return join(file, sizeof file, root, path, "") &&
            bl_os_read_file(file, out, capacity) >= 0;
 }
 
@@ -54,8 +64,7 @@ static int64_t read_number(const char *root, const char *path) {
 
 static bool exists(const char *root, const char *path) {
     char file[512];
-    snprintf(file, sizeof file, "%s%s", root, path);
-    return access(file, F_OK) == 0;
+    return join(file, sizeof file, root, path, "") && access(file, F_OK) == 0;
 }
 
 // The word in square brackets of a file that lists its choices.
@@ -127,8 +136,13 @@ static void read_memory(struct bl_machine *m, const char *root) {
     m->seccomp = BL_UNKNOWN;
     if (read_text(root, "/proc/self/status", text, sizeof text)) {
         const char *p = strstr(text, "\nSeccomp:");
-        if (p)
-            m->seccomp = atoi(p + strlen("\nSeccomp:"));
+        uint64_t mode = 0;
+        if (p) {
+            p += strlen("\nSeccomp:");
+            p += strspn(p, " \t");
+        }
+        if (p && bl_read_u64(&p, &mode))
+            m->seccomp = (int)mode;
     }
     m->hypervisor = BL_UNKNOWN;
     if (read_text(root, "/proc/cpuinfo", text, sizeof text))
@@ -174,8 +188,9 @@ static bool cgroup_line(const char *text, const char *controller, char *path,
         const size_t n = (size_t)(second - first - 1);
         if (n != strlen(controller) || strncmp(first + 1, controller, n) != 0)
             continue;
-        snprintf(path, capacity, "%.*s", (int)strcspn(second + 1, "\n"),
-                 second + 1);
+        struct bl_text t;
+        bl_text_init(&t, path, capacity);
+        bl_text_bytes(&t, second + 1, strcspn(second + 1, "\n"));
         return true;
     }
     return false;
@@ -187,8 +202,8 @@ static uint64_t limit_at(const char *root, const char *mount, const char *path,
     char text[64];
     const char *p = text;
     uint64_t x = 0;
-    snprintf(file, sizeof file, "%s%s/%s", mount, path, name);
-    if (!read_text(root, file, text, sizeof text) || !bl_read_u64(&p, &x) ||
+    if (!join(file, sizeof file, mount, path, name) ||
+        !read_text(root, file, text, sizeof text) || !bl_read_u64(&p, &x) ||
         x >= V1_NO_LIMIT)
         return BL_NO_LIMIT;
     return x;
@@ -224,23 +239,32 @@ static void read_cgroup(struct bl_machine *m, const char *root) {
         return;
     if (cgroup_line(text, "memory", m->cgroup_path, sizeof m->cgroup_path)) {
         m->cgroup_version = 1;
-        snprintf(path, sizeof path, "%s", m->cgroup_path);
+        join(path, sizeof path, m->cgroup_path, "", "");
         m->cgroup_limit =
-            tightest(root, CGROUP "/memory", path, "memory.limit_in_bytes",
-                     "memory.usage_in_bytes", &m->cgroup_usage);
+            tightest(root, CGROUP "/memory", path, "/memory.limit_in_bytes",
+                     "/memory.usage_in_bytes", &m->cgroup_usage);
         if (cgroup_line(text, "hugetlb", path, sizeof path))
             m->cgroup_hugetlb_limit =
                 tightest(root, CGROUP "/hugetlb", path,
-                         "hugetlb.2MB.limit_in_bytes", NULL, &ignored);
+                         "/hugetlb.2MB.limit_in_bytes", NULL, &ignored);
     } else if (cgroup_line(text, "", m->cgroup_path, sizeof m->cgroup_path)) {
         m->cgroup_version = 2;
-        snprintf(path, sizeof path, "%s", m->cgroup_path);
-        m->cgroup_limit = tightest(root, CGROUP, path, "memory.max",
-                                   "memory.current", &m->cgroup_usage);
-        snprintf(path, sizeof path, "%s", m->cgroup_path);
+        join(path, sizeof path, m->cgroup_path, "", "");
+        m->cgroup_limit = tightest(root, CGROUP, path, "/memory.max",
+                                   "/memory.current", &m->cgroup_usage);
+        join(path, sizeof path, m->cgroup_path, "", "");
         m->cgroup_hugetlb_limit =
-            tightest(root, CGROUP, path, "hugetlb.2MB.max", NULL, &ignored);
+            tightest(root, CGROUP, path, "/hugetlb.2MB.max", NULL, &ignored);
     }
+}
+
+static void virtio_file(char *out, size_t capacity, unsigned device,
+                        const char *name) {
+    struct bl_text t;
+    bl_text_init(&t, out, capacity);
+    bl_text_str(&t, "/sys/bus/virtio/devices/virtio");
+    bl_text_u64(&t, device);
+    bl_text_str(&t, name);
 }
 
 // Where a balloon device has agreed to report free pages, the hypervisor takes
@@ -249,14 +273,12 @@ static void read_balloon(struct bl_machine *m, const char *root) {
     char file[96];
     char text[192];
     m->page_reporting = exists(root, "/sys") ? 0 : BL_UNKNOWN;
-    for (int i = 0; i < 64; i++) {
-        snprintf(file, sizeof file, "/sys/bus/virtio/devices/virtio%d/device",
-                 i);
+    for (unsigned i = 0; i < 64; i++) {
+        virtio_file(file, sizeof file, i, "/device");
         if (!read_text(root, file, text, sizeof text) ||
             !bl_str_starts(text, BALLOON_ID))
             continue;
-        snprintf(file, sizeof file, "/sys/bus/virtio/devices/virtio%d/features",
-                 i);
+        virtio_file(file, sizeof file, i, "/features");
         if (read_text(root, file, text, sizeof text) &&
             strlen(text) > BALLOON_REPORTING)
             m->page_reporting = text[BALLOON_REPORTING] == '1';
@@ -276,8 +298,8 @@ void bl_machine_read(struct bl_machine *out, const char *root) {
     out->proc = exists(root, "/proc/self/status");
     out->sys = exists(root, "/sys/kernel");
     if (uname(&names) == 0)
-        snprintf(out->kernel, sizeof out->kernel, "%s", names.release);
-    snprintf(out->libc, sizeof out->libc, "glibc %s", gnu_get_libc_version());
+        join(out->kernel, sizeof out->kernel, names.release, "", "");
+    join(out->libc, sizeof out->libc, "glibc ", gnu_get_libc_version(), "");
     out->address_limit =
         getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY
             ? limit.rlim_cur
@@ -379,7 +401,7 @@ void bl_machine_probe(struct bl_probe *out) {
         out->map_errno = errno;
         return;
     }
-    fflush(NULL);
+    (void)fflush(NULL); // what is buffered must not be written twice
     const int pid = fork();
     if (pid == 0) {
         probe_here(shared);

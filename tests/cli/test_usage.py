@@ -216,3 +216,18 @@ def test_full_standard_output_is_an_error() -> None:
     )
     assert done.returncode == 3
     assert "cannot write to standard output" in one_line(done.stderr)
+
+
+def test_full_disk_is_said_and_the_status_is_the_program_s(
+    bigleaf: Bigleaf,
+) -> None:
+    ended = bigleaf(
+        "run", "--heap=none", "--report=/dev/full", "sh", "-c", "exit 9"
+    )
+    assert ended.status == 9
+    assert "the report in /dev/full is not whole" in one_line(ended.err)
+    ended = bigleaf(
+        "compare", "--heap=none", "-n1", "--json=/dev/full", "true"
+    )
+    assert ended.status == 3
+    assert "the report in /dev/full is not whole" in ended.err
