@@ -4,8 +4,9 @@
 
 Writes the instance, asks `bigleaf doctor` about the machine, lets
 `bigleaf compare` run each solver in turn with and without, and prints one
-table of what came of it. The rounds are as many as fit into three minutes:
-three on a machine that needs under eight seconds a run.
+table of what came of it. It is to end within three minutes: each solver runs
+once to see how long it takes, a slow machine gets a smaller instance, and the
+rounds are as many as fit.
 
 usage: demo.py --build FOLDER
 """
@@ -21,8 +22,10 @@ from pathlib import Path
 
 from tree import ROOT
 
-# Seconds that the measured runs of both solvers together may take.
+# Seconds that the runs of `bigleaf compare` may take together.
 BUDGET = 130
+# Seconds after which a solver's first run is given up as too slow.
+PATIENCE = 20
 MOST_ROUNDS = 3
 # A solver's way of saying that it found the answer.
 ANSWERS = {10: "satisfiable", 20: "unsatisfiable"}
@@ -30,7 +33,10 @@ SOLVERS = {
     "cadical": ["cadical", "-q", "-n"],
     "minisat": ["minisat", "-verb=0"],
 }
-INSTANCE = ["--frames", "200", "--check", "40"]
+# Arguments of the generator; with the smaller one, too, both solvers need more
+# than 100 MB.
+INSTANCE = ["--frames=200", "--check=40"]
+SMALLER = ["--frames=110", "--check=50"]
 
 
 def say(text):
@@ -42,13 +48,12 @@ def give_up(text, status=1):
     sys.exit(status)
 
 
-def write_instance(path):
-    """Writes the instance and returns its header's two counts."""
+def write_instance(path, arguments):
     began = time.monotonic()
     generator = ROOT / "bench" / "instances" / "datapath.py"
     unfinished = path.with_suffix(".part")
     with unfinished.open("wb") as out:
-        subprocess.run([sys.executable, "-B", generator, *INSTANCE],
+        subprocess.run([sys.executable, "-B", generator, *arguments],
                        stdout=out, check=True)
     unfinished.replace(path)
     with path.open(encoding="ascii") as file:
@@ -77,14 +82,41 @@ def ask_doctor(bigleaf):
     return report["huge_pages"]
 
 
-def time_once(solver, command):
-    """One run as it is; its wall seconds, and the answer checked."""
+def time_once(solver, command, patience):
+    """One run as it is; its wall seconds, or None where patience ended."""
     began = time.monotonic()
-    run = subprocess.run(command, stdout=subprocess.DEVNULL)
+    try:
+        run = subprocess.run(command, stdout=subprocess.DEVNULL,
+                             timeout=patience)
+    except subprocess.TimeoutExpired:
+        return None
     seconds = time.monotonic() - began
     if run.returncode not in ANSWERS:
         give_up(f"{solver} ended with status {run.returncode}")
     say(f"{solver}: {ANSWERS[run.returncode]} after {seconds:.1f} s")
+    return seconds
+
+
+def time_all(commands, patience=None):
+    """Seconds of one run of each together, or None where that is too long."""
+    total = 0
+    for solver, command in commands.items():
+        seconds = time_once(solver, command, patience)
+        if seconds is None:
+            return None
+        total += seconds
+    return total
+
+
+def prepare(instance, commands):
+    """Writes an instance that suits this machine; seconds as `time_all`."""
+    write_instance(instance, INSTANCE)
+    seconds = time_all(commands, PATIENCE)
+    if seconds is None:
+        say(f"over {PATIENCE} s: a slow machine, or a busy one; taking a "
+            "smaller instance")
+        write_instance(instance, SMALLER)
+        seconds = time_all(commands)
     return seconds
 
 
@@ -167,16 +199,13 @@ def main():
     folder = ROOT / options.build / "demo"
     folder.mkdir(parents=True, exist_ok=True)
     instance = folder / "datapath.cnf"
-    write_instance(instance)
-    available = ask_doctor(bigleaf)
     commands = {solver: [*command, str(instance)]
                 for solver, command in SOLVERS.items()}
-    seconds = {solver: time_once(solver, command)
-               for solver, command in commands.items()}
-    rounds = rounds_within(BUDGET, sum(seconds.values()))
+    available = ask_doctor(bigleaf)
+    rounds = rounds_within(BUDGET, prepare(instance, commands))
     results = {solver: compare(bigleaf, solver, command, rounds, folder)
                for solver, command in commands.items()}
-    print(f"\nmedians of {rounds} rounds; ratio is bigleaf / base, below 1 "
+    print(f"\nmedians, rounds: {rounds}; a ratio is bigleaf / base, below 1 "
           "is better\n")
     print("\n".join(table(results)))
     if not available:
