@@ -24,6 +24,8 @@ enum bl_exit {
     BL_EXIT_SIGNAL = 128          // plus the signal's number
 };
 
+// The order is that of the tables.
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding)
 struct bl_option {
     const char *name;     // without the dashes
     char letter;          // 0: none

@@ -15,6 +15,8 @@ static void say(const struct bl_command *command, const char *format,
         fprintf(stderr, "bigleaf %s: ", command->name);
     else
         fputs("bigleaf: ", stderr);
+    // The callers have started it.
+    // NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized)
     vfprintf(stderr, format, arguments);
     fputc('\n', stderr);
 }
