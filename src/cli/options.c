@@ -31,7 +31,7 @@ static bool is_offered(const struct bl_runtime_option *r) {
            strcmp(r->variable, "BIGLEAF_REPORT") != 0;
 }
 
-static char dashed(char c) { return c == '_' ? (char)'-' : c; }
+static char dashed(char c) { return (char)(c == '_' ? '-' : c); }
 
 // In a form to be freed.
 static char *dashed_name(const char *name) {

@@ -120,7 +120,7 @@ static void put(struct mask *m, char c) {
     const bool blank = c == ' ' || c == '\t';
     if (blank && m->len && m->out[m->len - 1] == ' ')
         return;
-    m->out[m->len++] = blank ? (char)' ' : c;
+    m->out[m->len++] = (char)(blank ? ' ' : c);
 }
 
 static void mask_numbers(struct mask *m) {

@@ -114,7 +114,7 @@ static char *merged_preload(const char *library) {
     if (!old || !old[0])
         return bl_xstrdup(library);
     const char *at = strstr(old, library);
-    const char end = at ? at[strlen(library)] : (char)0;
+    const char end = (char)(at ? at[strlen(library)] : 0);
     if (at == old && (end == '\0' || end == ':' || end == ' '))
         return bl_xstrdup(old);
     return bl_xprintf("%s:%s", library, old);
