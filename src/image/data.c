@@ -52,6 +52,8 @@ static void copy_units(const struct bl_maps_entry *e) {
     };
     if (!units_of(e, &r.start, &r.end))
         return;
+    r.mapped_start = r.start;
+    r.mapped_end = r.end;
     const uint64_t signals = bl_file_block_signals();
     (void)bl_remap_copy(&r);
     bl_file_restore_signals(signals);

@@ -12,6 +12,8 @@
 // A note segment is read whole; the build-id's lies in the first KiB.
 #define NOTE_LIMIT 1024
 #define DYNAMIC_BATCH 32
+// Less than this of a unit is not worth a huge page of its own.
+#define FILL_LEAST (64 * BL_KIB)
 
 static bool fits(uint64_t offset, uint64_t bytes, uint64_t file_bytes) {
     return offset <= file_bytes && bytes <= file_bytes - offset;
@@ -201,17 +203,52 @@ bool bl_elf_is_read_only(const struct bl_elf_segment *segment) {
     return (segment->flags & PF_R) && !(segment->flags & PF_W);
 }
 
+static uint64_t first_page(const struct bl_elf_segment *s) {
+    return bl_align_down(s->vaddr, BL_BASE_SIZE);
+}
+
+static uint64_t last_page_end(const struct bl_elf_segment *s) {
+    return bl_align_up(s->vaddr + s->memory_bytes, BL_BASE_SIZE);
+}
+
+// Nothing lies below the first segment or behind the last that would be ours
+// to take: those ends stay.
+static void widen(const struct bl_elf *elf, uint32_t index, uint64_t bias,
+                  uint64_t *start, uint64_t *end) {
+    const struct bl_elf_segment *s = &elf->segments[index];
+    const uint64_t first = first_page(s) + bias;
+    const uint64_t last = last_page_end(s) + bias;
+    const uint64_t low = bl_align_down(first, BL_HUGE_SIZE);
+    const uint64_t high = bl_align_up(last, BL_HUGE_SIZE);
+    const bool one_unit = low + BL_HUGE_SIZE == high;
+    const uint64_t below = one_unit ? last - first : *start - first;
+    const uint64_t above = one_unit ? last - first : last - *end;
+    const bool free_below =
+        low == first || (index > 0 && last_page_end(s - 1) + bias <= low);
+    const bool free_above =
+        high == last ||
+        (index + 1 < elf->count && first_page(s + 1) + bias >= high);
+    if (one_unit && !(free_below && free_above))
+        return;
+    if (free_below && below >= FILL_LEAST)
+        *start = low;
+    if (free_above && above >= FILL_LEAST)
+        *end = high;
+}
+
 // The last base page of a read-only segment is mapped whole, so a unit may
 // reach beyond the segment's last byte up to the end of that page; a .bss
 // behind read-only bytes is no part of the file.
-bool bl_elf_units(const struct bl_elf_segment *segment, uint64_t bias,
+bool bl_elf_units(const struct bl_elf *elf, uint32_t index, uint64_t bias,
                   uint64_t *start, uint64_t *end) {
-    const uint64_t first = bl_align_down(segment->vaddr, BL_BASE_SIZE) + bias;
-    const uint64_t last = bl_align_up(
-        segment->vaddr + segment->file_bytes, BL_BASE_SIZE) + bias;
-    *start = bl_align_up(first, BL_HUGE_SIZE);
-    *end = bl_align_down(last, BL_HUGE_SIZE);
-    return *start < *end && segment->file_bytes == segment->memory_bytes;
+    const struct bl_elf_segment *s = &elf->segments[index];
+    *start = bl_align_up(first_page(s) + bias, BL_HUGE_SIZE);
+    *end = bl_align_down(last_page_end(s) + bias, BL_HUGE_SIZE);
+    if (!bl_elf_is_read_only(s) || s->file_bytes != s->memory_bytes)
+        return false;
+    if (s->align >= BL_HUGE_SIZE)
+        widen(elf, index, bias, start, end);
+    return *start < *end;
 }
 
 uint64_t bl_elf_unit_bytes(const struct bl_elf *elf, uint64_t bias) {
@@ -219,8 +256,7 @@ uint64_t bl_elf_unit_bytes(const struct bl_elf *elf, uint64_t bias) {
     for (uint32_t i = 0; i < elf->count; i++) {
         uint64_t start;
         uint64_t end;
-        if (bl_elf_is_read_only(&elf->segments[i]) &&
-            bl_elf_units(&elf->segments[i], bias, &start, &end))
+        if (bl_elf_units(elf, i, bias, &start, &end))
             sum += end - start;
     }
     return sum;

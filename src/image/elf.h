@@ -60,12 +60,14 @@ bool bl_elf_note_marks(const void *notes, size_t bytes, size_t align);
 // True for a segment whose bytes no part of the program may write.
 bool bl_elf_is_read_only(const struct bl_elf_segment *segment);
 
-// The whole 2 MiB units of a segment loaded with `bias` added to its
-// addresses: false where there is none.
-bool bl_elf_units(const struct bl_elf_segment *segment, uint64_t bias,
+// The 2 MiB units of read-only segment `index` loaded with `bias` added to
+// its addresses: false where there is none. Whole units of the segment; and
+// where it was linked for huge pages (p_align), at either end also a unit
+// that it fills in part and no other segment touches.
+bool bl_elf_units(const struct bl_elf *elf, uint32_t index, uint64_t bias,
                   uint64_t *start, uint64_t *end);
 
-// Bytes in whole units of all read-only segments under `bias`.
+// Bytes in the units of all read-only segments under `bias`.
 uint64_t bl_elf_unit_bytes(const struct bl_elf *elf, uint64_t bias);
 
 #endif

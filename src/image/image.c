@@ -32,6 +32,17 @@ struct object {
     struct bl_image_record *record; // NULL: nothing of it is wanted yet
 };
 
+// A mapping, and the unused addresses on both sides of it.
+struct window {
+    struct bl_maps_entry entry;
+    uint64_t free_from;
+    uint64_t free_to;
+};
+
+static bool is_inside(const struct window *w, const struct bl_remap *r) {
+    return r->start >= w->entry.start && r->end <= w->entry.end;
+}
+
 static struct {
     struct bl_image_options options;
     struct bl_image_record records[OBJECTS];
@@ -138,10 +149,10 @@ static bool is_wanted(const struct object *o, const struct bl_maps_entry *e) {
     return o->fd < 0 ? e->executable : !o->wrong && !is_data(&o->elf, e);
 }
 
-// The segment that this mapping shows, and the load bias that follows.
-static const struct bl_elf_segment *
-segment_of(const struct bl_elf *elf, const struct bl_maps_entry *e,
-           uint64_t *bias) {
+// The segment that this mapping shows, and the load bias that follows;
+// elf->count: none.
+static uint32_t segment_of(const struct bl_elf *elf,
+                           const struct bl_maps_entry *e, uint64_t *bias) {
     for (uint32_t i = 0; i < elf->count; i++) {
         const struct bl_elf_segment *s = &elf->segments[i];
         const uint64_t from = bl_align_down(s->offset, BL_BASE_SIZE);
@@ -153,33 +164,21 @@ segment_of(const struct bl_elf *elf, const struct bl_maps_entry *e,
             continue;
         *bias = e->start - (e->offset - from) -
                 bl_align_down(s->vaddr, BL_BASE_SIZE);
-        return s;
+        return i;
     }
-    return NULL;
+    return elf->count;
 }
 
-static const struct bl_shadow_range *
-range_of(const struct bl_shadow *shadow, const struct bl_elf_segment *s) {
-    for (uint32_t i = 0; i < shadow->count; i++) {
-        if (shadow->ranges[i].vaddr == bl_align_down(s->vaddr, BL_BASE_SIZE))
-            return &shadow->ranges[i];
-    }
-    return NULL;
-}
-
-static const char *map_shadow(struct bl_remap *r, const struct bl_shadow *found,
-                              const struct bl_elf_segment *s, uint64_t bias) {
-    const struct bl_shadow_range *range = range_of(found, s);
-    const uint64_t into = r->start - bias - (range ? range->vaddr : 0);
-    if (!range || into > range->bytes ||
-        r->end - r->start > range->bytes - into ||
-        (range->offset + into - r->start) % BL_HUGE_SIZE != 0)
+static const char *map_shadow(struct bl_remap *r,
+                              const struct bl_shadow *shadow, uint64_t bias) {
+    uint64_t offset;
+    if (!bl_shadow_offset(shadow, bias, r->start, r->end, &offset))
         return "the shadow does not fit the program";
-    return bl_remap_file(r, found->fd, range->offset + into);
+    return bl_remap_file(r, shadow->fd, offset);
 }
 
-static const char *take_shadow(struct object *o, struct bl_remap *r,
-                               const struct bl_elf_segment *s, uint64_t bias) {
+static const char *take_shadow(struct object *o, const struct window *w,
+                               struct bl_remap *r, uint64_t bias) {
     struct bl_shadow shadow;
     const struct bl_shadow_source source = {
         .fd = o->fd,
@@ -191,7 +190,7 @@ static const char *take_shadow(struct object *o, struct bl_remap *r,
     if (image.directory < 0)
         return image.no_directory;
     const char *wrong = bl_shadow_find(image.directory, &source, &shadow);
-    if (wrong && bl_remap_is_huge_already(r)) {
+    if (wrong && is_inside(w, r) && bl_remap_is_huge_already(r)) {
         o->record->mechanism = BL_IMAGE_FILE;
         return NULL;
     }
@@ -201,7 +200,7 @@ static const char *take_shadow(struct object *o, struct bl_remap *r,
     if (wrong)
         return wrong;
     o->record->made |= shadow.made;
-    wrong = map_shadow(r, &shadow, s, bias);
+    wrong = map_shadow(r, &shadow, bias);
     bl_os_close(shadow.fd);
     if (!wrong)
         o->record->mechanism = BL_IMAGE_SHADOW;
@@ -210,10 +209,10 @@ static const char *take_shadow(struct object *o, struct bl_remap *r,
 
 // Why no shared copy can serve; NULL: one can.
 static const char *doubt(const struct object *o, const struct bl_remap *r,
-                         const struct bl_elf_segment *s, uint64_t bias) {
+                         uint32_t segment, uint64_t bias) {
     if (o->wrong)
         return o->wrong;
-    if (!s)
+    if (segment == o->elf.count)
         return "mapped otherwise than its headers say";
     if (bias % BL_HUGE_SIZE != 0 && image.random)
         return "loaded at a random address that is no multiple of 2 MiB";
@@ -228,60 +227,121 @@ static void note_reason(struct bl_image_record *record, const char *reason) {
         record->reason = reason;
 }
 
-static void treat(struct object *o, const struct bl_maps_entry *e,
-                  struct bl_remap *r) {
-    uint64_t bias = 0;
-    const struct bl_elf_segment *s =
-        o->wrong ? NULL : segment_of(&o->elf, e, &bias);
-    const char *wrong = doubt(o, r, s, bias);
-    if (!wrong) {
-        wrong = take_shadow(o, r, s, bias);
-        if (!wrong)
-            return;
-    }
+// The units of the segment, where nothing else lies in what they hold beyond
+// the mapping; else those inside the mapping.
+static void choose_units(const struct object *o, const struct window *w,
+                         uint32_t segment, uint64_t bias,
+                         struct bl_remap *r) {
+    uint64_t start;
+    uint64_t end;
+    if (segment == o->elf.count ||
+        !bl_elf_units(&o->elf, segment, bias, &start, &end))
+        return;
+    if (start < r->start && start >= w->free_from &&
+        bl_align_down(w->entry.start, BL_HUGE_SIZE) == start)
+        r->start = start;
+    if (end > r->end && end <= w->free_to &&
+        bl_align_up(w->entry.end, BL_HUGE_SIZE) == end)
+        r->end = end;
+}
+
+static void set_inside(const struct window *w, struct bl_remap *r) {
+    r->start = bl_align_up(w->entry.start, BL_HUGE_SIZE);
+    r->end = bl_align_down(w->entry.end, BL_HUGE_SIZE);
+}
+
+// What of the units is mapped, and where in the file it begins.
+static void set_mapped(const struct window *w, struct bl_remap *r) {
+    const struct bl_maps_entry *e = &w->entry;
+    r->mapped_start = r->start > e->start ? r->start : e->start;
+    r->mapped_end = r->end < e->end ? r->end : e->end;
+    r->offset = e->offset + (r->mapped_start - e->start);
+}
+
+static const char *copy_inside(const struct window *w, struct bl_remap *r) {
+    set_inside(w, r);
+    if (r->start >= r->end)
+        return "only what is mapped can be copied";
+    set_mapped(w, r);
+    return bl_remap_copy(r);
+}
+
+static void treat(struct object *o, const struct window *w,
+                  struct bl_remap *r, uint32_t segment, uint64_t bias) {
+    const char *wrong = doubt(o, r, segment, bias);
+    if (!wrong)
+        wrong = take_shadow(o, w, r, bias);
+    if (!wrong)
+        return;
     note_reason(o->record, wrong);
-    wrong = bl_remap_copy(r);
-    if (wrong)
-        note_reason(o->record, wrong);
-    else if (o->record->mechanism < BL_IMAGE_ANONYMOUS)
+    if (copy_inside(w, r) == NULL && o->record->mechanism < BL_IMAGE_ANONYMOUS)
         o->record->mechanism = BL_IMAGE_ANONYMOUS;
 }
 
-static bool is_candidate(const struct bl_maps_entry *e) {
-    return e->inode && e->path[0] == '/' && e->readable && !e->writable &&
-           !e->shared &&
-           bl_align_up(e->start, BL_HUGE_SIZE) <
-               bl_align_down(e->end, BL_HUGE_SIZE);
+// Cheap enough for every mapping of every start: only what passes is opened.
+static bool is_candidate(const struct window *w) {
+    const struct bl_maps_entry *e = &w->entry;
+    const uint64_t low = bl_align_down(e->start, BL_HUGE_SIZE);
+    const uint64_t high = bl_align_up(e->end, BL_HUGE_SIZE);
+    if (!e->inode || e->path[0] != '/' || !e->readable || e->writable ||
+        e->shared)
+        return false;
+    const bool left = low == e->start || w->free_from <= low;
+    const bool right = high == e->end || w->free_to >= high;
+    return low + 2 * BL_HUGE_SIZE < high ||
+           (low + BL_HUGE_SIZE < high ? left || right : left && right);
 }
 
 static void take_entry(struct object *objects, uint32_t *count,
-                       const struct bl_maps_entry *e) {
+                       const struct window *w) {
+    const struct bl_maps_entry *e = &w->entry;
     struct object *o = find_object(objects, count, e);
-    if (!o || !is_wanted(o, e) || (!o->record && !make_record(o, e->path)))
+    uint64_t bias = 0;
+    if (!o || !is_wanted(o, e))
         return;
     struct bl_remap r = {
-        .start = bl_align_up(e->start, BL_HUGE_SIZE),
-        .end = bl_align_down(e->end, BL_HUGE_SIZE),
-        .protection =
-            BL_FILE_READ | (e->executable ? BL_FILE_EXECUTE : 0u),
+        .protection = BL_FILE_READ | (e->executable ? BL_FILE_EXECUTE : 0u),
         .file = o->fd,
     };
-    r.offset = e->offset + (r.start - e->start);
-    if (o->placed)
-        bl_remap_is_huge_already(&r);
-    else
-        treat(o, e, &r);
+    const uint32_t segment =
+        o->wrong ? o->elf.count : segment_of(&o->elf, e, &bias);
+    set_inside(w, &r);
+    choose_units(o, w, segment, bias, &r);
+    if (r.start >= r.end || (!o->record && !make_record(o, e->path)))
+        return;
+    set_mapped(w, &r);
     o->record->unit_bytes += r.end - r.start;
+    if (!o->placed)
+        treat(o, w, &r, segment, bias);
+    else
+        bl_remap_is_huge_already(&r);
     o->record->huge_bytes += r.huge;
+}
+
+// A hole that the loader left inside an object is as good as nothing.
+static bool is_hole(const struct bl_maps_entry *a,
+                    const struct bl_maps_entry *b) {
+    return !a->readable && !a->writable && !a->executable &&
+           a->inode == b->inode;
 }
 
 static void take_all(const struct bl_maps *maps) {
     struct object objects[OBJECTS];
-    struct bl_maps_entry e;
+    struct bl_maps_entry next;
+    struct window w = {.free_from = 0};
     uint32_t count = 0;
-    for (const char *p = maps->text; bl_maps_next(&p, &e);) {
-        if (is_candidate(&e))
-            take_entry(objects, &count, &e);
+    const char *p = maps->text;
+    bool more = bl_maps_next(&p, &next);
+    while (more) {
+        w.entry = next;
+        more = bl_maps_next(&p, &next);
+        w.free_to = !more ? UINT64_MAX
+                    : is_hole(&next, &w.entry) ? next.end
+                                               : next.start;
+        if (is_candidate(&w))
+            take_entry(objects, &count, &w);
+        if (!(more && is_hole(&w.entry, &next)))
+            w.free_from = w.entry.end;
     }
     for (uint32_t i = 0; i < count; i++) {
         if (objects[i].fd >= 0)

@@ -4,38 +4,90 @@
 // Symbols beyond this are left out: a shadow takes memory as long as it lives.
 #define SYMBOL_LIMIT (64 * BL_MIB)
 
-static void add_piece(struct bl_layout *l, uint64_t from, uint64_t to,
-                      uint64_t bytes, bool units) {
+static struct bl_layout_piece *add_piece(struct bl_layout *l, uint64_t from,
+                                         uint64_t to, uint64_t bytes) {
     BL_ASSERT(l->count < BL_LAYOUT_PIECES);
-    l->pieces[l->count++] = (struct bl_layout_piece){from, to, bytes, units};
+    struct bl_layout_piece *p = &l->pieces[l->count++];
+    *p = (struct bl_layout_piece){.from = from, .to = to, .bytes = bytes};
     l->copied += bytes;
     if (to + bytes > l->size)
         l->size = to + bytes;
+    return p;
 }
 
-// The smallest offset at or above `low` that fits the address `vaddr` + phase.
-static uint64_t fitting_offset(uint64_t low, uint64_t vaddr, uint64_t phase) {
-    const uint64_t want = (vaddr + phase) % BL_HUGE_SIZE;
-    return bl_align_down(low + (BL_HUGE_SIZE - 1 - want), BL_HUGE_SIZE) + want;
-}
+// One read-only segment: its base pages in the file, and its units relative
+// to the first of them.
+struct part {
+    uint64_t from;
+    uint64_t bytes;
+    uint64_t before; // the units begin so much before it (0: inside)
+    uint64_t behind; // and end so much behind it
+    uint64_t inside; // or begin so much inside
+    uint64_t units;  // bytes of all units; 0: none
+    uint64_t phase;  // of its first base page, modulo 2 MiB
+};
 
-static bool has_units(const struct bl_elf_segment *s, uint64_t phase) {
+static bool part_of(const struct bl_elf *elf, uint32_t index,
+                    uint64_t file_bytes, uint64_t phase, struct part *out) {
+    const struct bl_elf_segment *s = &elf->segments[index];
     uint64_t start;
     uint64_t end;
-    return bl_elf_units(s, phase, &start, &end);
+    if (!bl_elf_is_read_only(s) || s->file_bytes == 0)
+        return false;
+    const uint64_t from = bl_align_down(s->offset, BL_BASE_SIZE);
+    uint64_t stop = bl_align_up(s->offset + s->file_bytes, BL_BASE_SIZE);
+    if (stop > file_bytes)
+        stop = file_bytes;
+    const uint64_t first = bl_align_down(s->vaddr, BL_BASE_SIZE) + phase;
+    const uint64_t last = first + (stop - from);
+    *out = (struct part){.from = from,
+                         .bytes = stop - from,
+                         .phase = first % BL_HUGE_SIZE};
+    if (bl_elf_units(elf, index, phase, &start, &end)) {
+        out->before = start < first ? first - start : 0;
+        out->inside = start > first ? start - first : 0;
+        out->behind = end > last ? end - last : 0;
+        out->units = end - start;
+    }
+    return true;
 }
 
-static bool fits_in_place(const struct bl_elf_segment *s, uint64_t phase) {
-    return (s->vaddr + phase - s->offset) % BL_HUGE_SIZE == 0;
+static bool is_alone(const struct bl_elf *elf, uint32_t index, uint64_t low,
+                     uint64_t high) {
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < elf->count; i++) {
+        const struct bl_elf_segment *s = &elf->segments[i];
+        const uint64_t end = s->offset + s->file_bytes;
+        if (end > most)
+            most = end;
+        if (i != index && s->file_bytes && s->offset < high && end > low)
+            return false;
+    }
+    return high <= most; // what no segment loads lies behind them all
+}
+
+// True where the units can be mapped from the place that the segment has in
+// the source already.
+static bool fits_in_place(const struct bl_elf *elf, uint32_t index,
+                          const struct part *p) {
+    if (p->units == 0)
+        return true;
+    if (p->from % BL_HUGE_SIZE != p->phase)
+        return false;
+    return (p->before == 0 && p->behind < BL_BASE_SIZE) ||
+           (p->before <= p->from &&
+            is_alone(elf, index, p->from - p->before,
+                     p->from + p->bytes + p->behind));
 }
 
 // When one segment moves, the program headers change; then a segment that is
 // mapped with those headers in it moves too, and keeps them as they were.
-static bool something_moves(const struct bl_elf *elf, uint64_t phase) {
+static bool something_moves(const struct bl_elf *elf, uint64_t file_bytes,
+                            uint64_t phase) {
+    struct part p;
     for (uint32_t i = 0; i < elf->count; i++) {
-        const struct bl_elf_segment *s = &elf->segments[i];
-        if (bl_elf_is_read_only(s) && has_units(s, phase) &&
-            !fits_in_place(s, phase))
+        if (part_of(elf, i, file_bytes, phase, &p) &&
+            !fits_in_place(elf, i, &p))
             return true;
     }
     return false;
@@ -43,24 +95,21 @@ static bool something_moves(const struct bl_elf *elf, uint64_t phase) {
 
 static void place_segments(const struct bl_elf *elf, uint64_t file_bytes,
                            uint64_t phase, struct bl_layout *l) {
-    const bool moves = something_moves(elf, phase);
+    struct part p;
+    l->moved = something_moves(elf, file_bytes, phase);
     for (uint32_t i = 0; i < elf->count; i++) {
-        const struct bl_elf_segment *s = &elf->segments[i];
-        if (!bl_elf_is_read_only(s) || s->file_bytes == 0)
+        if (!part_of(elf, i, file_bytes, phase, &p))
             continue;
-        const uint64_t from = bl_align_down(s->offset, BL_BASE_SIZE);
-        uint64_t stop = bl_align_up(s->offset + s->file_bytes, BL_BASE_SIZE);
-        if (stop > file_bytes)
-            stop = file_bytes;
-        const uint64_t vaddr = bl_align_down(s->vaddr, BL_BASE_SIZE);
-        const bool units = has_units(s, phase);
-        const bool stays =
-            !units || (fits_in_place(s, phase) && !(moves && from == 0));
+        const bool stays = fits_in_place(elf, i, &p) &&
+                           !(l->moved && p.units && p.from == 0);
         const uint64_t to =
-            stays ? from : fitting_offset(l->size, vaddr, phase);
-        l->moved |= to != from;
+            stays ? p.from : bl_align_up(l->size, BL_HUGE_SIZE) + p.phase;
         l->segment[l->count] = i;
-        add_piece(l, from, to, stop - from, units);
+        struct bl_layout_piece *piece = add_piece(l, p.from, to, p.bytes);
+        piece->units_from = to - p.before + p.inside;
+        piece->units_to = piece->units_from + p.units;
+        if (piece->units_to > l->size)
+            l->size = piece->units_to;
     }
     l->loads = l->count;
 }
@@ -96,7 +145,7 @@ static void place_symbols(uint64_t file_bytes,
         return;
     for (uint32_t i = 0; i < n; i++) {
         const Elf64_Shdr *s = &sections->table[wanted[i]];
-        add_piece(l, s->sh_offset, s->sh_offset, s->sh_size, false);
+        add_piece(l, s->sh_offset, s->sh_offset, s->sh_size);
     }
 }
 

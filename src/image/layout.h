@@ -13,7 +13,10 @@ struct bl_layout_piece {
     uint64_t from;
     uint64_t to;
     uint64_t bytes;
-    bool units; // holds whole 2 MiB units of the loaded image
+    // The 2 MiB units of the loaded image in the shadow; empty: none. They
+    // may begin before `to` and end behind `to` + `bytes`: zeros there.
+    uint64_t units_from;
+    uint64_t units_to;
 };
 
 #define BL_LAYOUT_PIECES (BL_ELF_SEGMENTS + 4)

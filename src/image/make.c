@@ -30,16 +30,17 @@ static const char *no_room(int result) {
                : "the shadow cannot be written";
 }
 
-// Before the contents: a huge page costs least where nothing is.
-static void make_huge(const struct maker *m, unsigned char *at, uint64_t from,
-                      uint64_t to) {
-    const uint64_t first = bl_align_up(from, BL_HUGE_SIZE);
-    const uint64_t last = bl_align_down(to, BL_HUGE_SIZE);
-    for (uint64_t unit = first; unit < last; unit += BL_HUGE_SIZE)
+// Before the contents: a huge page costs least where nothing is. `at` shows
+// the file from `start` on.
+static int make_huge(const struct maker *m, unsigned char *at, uint64_t start,
+                     const struct bl_layout_piece *p) {
+    for (uint64_t unit = p->units_from; unit < p->units_to;
+         unit += BL_HUGE_SIZE)
         bl_file_reserve(m->fd, unit, BL_BASE_SIZE);
-    if (first < last)
-        bl_os.collapse(at + (first - bl_align_down(from, BL_HUGE_SIZE)),
-                       last - first);
+    bl_os.collapse(at + (p->units_from - start), p->units_to - p->units_from);
+    const int units = bl_file_reserve(m->fd, p->units_from,
+                                      p->units_to - p->units_from);
+    return units < 0 ? units : bl_file_reserve(m->fd, p->to, p->bytes);
 }
 
 static const char *compare(const struct maker *m, const unsigned char *copy,
@@ -56,18 +57,18 @@ static const char *compare(const struct maker *m, const unsigned char *copy,
 
 static const char *copy_units(const struct maker *m,
                               const struct bl_layout_piece *p) {
-    const uint64_t start = bl_align_down(p->to, BL_HUGE_SIZE);
-    const uint64_t bytes =
-        bl_align_up(p->to + p->bytes - start, BL_BASE_SIZE);
+    const uint64_t low = p->to < p->units_from ? p->to : p->units_from;
+    const uint64_t end = p->to + p->bytes;
+    const uint64_t high = end > p->units_to ? end : p->units_to;
+    const uint64_t start = bl_align_down(low, BL_HUGE_SIZE);
+    const uint64_t bytes = bl_align_up(high - start, BL_BASE_SIZE);
     unsigned char *const at = bl_file_map_shared(bytes, m->fd, start);
     if (!at)
         return "no address space to make the shadow in";
-    make_huge(m, at, p->to, p->to + p->bytes);
-    const int room = bl_file_reserve(m->fd, p->to, p->bytes);
+    const int room = make_huge(m, at, start, p);
     const char *wrong = room < 0 ? no_room(room) : NULL;
     unsigned char *const to = at + (p->to - start);
-    if (!wrong &&
-        bl_file_read_at(m->source->fd, to, p->bytes, p->from) < 0)
+    if (!wrong && bl_file_read_at(m->source->fd, to, p->bytes, p->from) < 0)
         wrong = "the file cannot be read";
     if (!wrong)
         wrong = compare(m, to, p->from, p->bytes);
@@ -91,7 +92,8 @@ static const char *copy_plain(const struct maker *m,
 static const char *copy_pieces(const struct maker *m) {
     for (uint32_t i = 0; i < m->layout->count; i++) {
         const struct bl_layout_piece *p = &m->layout->pieces[i];
-        const char *wrong = p->units ? copy_units(m, p) : copy_plain(m, p);
+        const char *wrong = p->units_from < p->units_to ? copy_units(m, p)
+                                                        : copy_plain(m, p);
         if (wrong)
             return wrong;
     }

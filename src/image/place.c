@@ -167,32 +167,19 @@ static const char *open_shadow(struct place *p) {
                : "the program may not open its shadow";
 }
 
-static const struct bl_shadow_range *range_of(const struct bl_shadow *shadow,
-                                              uint64_t vaddr) {
-    for (uint32_t i = 0; i < shadow->count; i++) {
-        if (shadow->ranges[i].vaddr == bl_align_down(vaddr, BL_BASE_SIZE))
-            return &shadow->ranges[i];
-    }
-    return NULL;
-}
-
 // Lays the shadow over the units of the segments at `bias`.
 static long map_units(struct place *p, uint64_t bias) {
     for (uint32_t i = 0; i < p->elf.count; i++) {
-        const struct bl_elf_segment *s = &p->elf.segments[i];
-        const struct bl_shadow_range *range = range_of(&p->shadow, s->vaddr);
         uint64_t start;
         uint64_t end;
-        if (!bl_elf_is_read_only(s) || !bl_elf_units(s, bias, &start, &end) ||
-            !range)
+        uint64_t offset;
+        if (!bl_elf_units(&p->elf, i, bias, &start, &end))
             continue;
-        const uint64_t into = start - bias - range->vaddr;
-        if (into > range->bytes || end - start > range->bytes - into ||
-            (range->offset + into - start) % BL_HUGE_SIZE != 0)
+        if (!bl_shadow_offset(&p->shadow, bias, start, end, &offset))
             return -EINVAL;
-        const long mapped =
-            bl_trace_map_over(&p->trace, start, end - start, protection_of(s),
-                              p->shadow_fd, range->offset + into);
+        const long mapped = bl_trace_map_over(
+            &p->trace, start, end - start, protection_of(&p->elf.segments[i]),
+            p->shadow_fd, offset);
         if (mapped < 0)
             return mapped;
     }

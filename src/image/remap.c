@@ -19,10 +19,12 @@ static void read_huge(struct bl_remap *r) {
 // already (before Linux 6.12). Then the file's own bytes go back; a program
 // that cannot have its text back must not run on.
 static void put_back(const struct bl_remap *r) {
-    if (bl_file_is_mapped(address(r), length(r)))
+    void *const at = (void *)(uintptr_t)r->mapped_start;
+    const size_t bytes = r->mapped_end - r->mapped_start;
+    if (bl_file_is_mapped(at, bytes))
         return;
-    if (r->file < 0 || bl_file_map_over(address(r), length(r), r->protection,
-                                        r->file, r->offset, false) < 0)
+    if (r->file < 0 || bl_file_map_over(at, bytes, r->protection, r->file,
+                                        r->offset, false) < 0)
         bl_fatal("the kernel took away program text and did not give it back");
 }
 
@@ -54,6 +56,7 @@ static bool fill_copy(unsigned char *copy, const struct bl_remap *r) {
 
 const char *bl_remap_copy(struct bl_remap *r) {
     BL_ASSERT(r->start % BL_HUGE_SIZE == 0 && r->end % BL_HUGE_SIZE == 0);
+    BL_ASSERT(r->mapped_start == r->start && r->mapped_end == r->end);
     unsigned char *const copy = bl_file_scratch(length(r));
     if (!copy)
         return "no address space for a copy";

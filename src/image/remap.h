@@ -12,23 +12,27 @@
 
 #include "base/base.h"
 
-// Units [start, end) of a private file mapping of this process.
+// Units [start, end) of this process, of which [mapped_start, mapped_end) is
+// part of a private file mapping and the rest is unused.
 struct bl_remap {
     uint64_t start;
     uint64_t end;
+    uint64_t mapped_start;
+    uint64_t mapped_end;
     unsigned protection; // of enum bl_file_protection
     int file;            // the mapped file, to put back; -1: not to be had
-    uint64_t offset;     // of `start` in it
+    uint64_t offset;     // of `mapped_start` in it
     uint64_t huge;       // out: bytes huge afterwards
 };
 
 // Maps `shadow` at `offset` over the units. NULL, or why it was left.
 const char *bl_remap_file(struct bl_remap *r, int shadow, uint64_t offset);
 
-// Puts a private copy in place of the units. NULL, or why it was left.
+// Puts a private copy in place of the units, all of which must be mapped. NULL, or why it was left.
 const char *bl_remap_copy(struct bl_remap *r);
 
-// True where the kernel maps the units huge as they are, or could be led to.
+// True where the kernel maps the units, all of them mapped, huge as they are,
+// or could be led to.
 bool bl_remap_is_huge_already(struct bl_remap *r);
 
 #endif

@@ -17,7 +17,7 @@ static const uint64_t unused_seconds[] = {7 * 24 * 3600, 24 * 3600, 3600};
 // than two ago may change again with the same time stamp.
 #define SETTLED_MS 20
 #define CLEAN_WAIT_MS 2000
-#define SEAL_MAGIC UINT64_C(0x31304c41534c42) // "BLSAL01"
+#define SEAL_MAGIC UINT64_C(0x32304c41534c42) // "BLSAL02"
 
 // All fields are 64 bits wide: no padding, so bytes can be summed and written.
 struct seal {
@@ -212,12 +212,13 @@ static const char *publish(int directory, const struct names *names,
         const struct bl_layout_piece *p = &layout->pieces[i];
         const struct bl_elf_segment *s =
             &source->elf->segments[layout->segment[i]];
-        if (!p->units)
+        if (p->units_from == p->units_to)
             continue;
         seal.ranges[seal.count++] = (struct bl_shadow_range){
-            .vaddr = bl_align_down(s->vaddr, BL_BASE_SIZE),
-            .bytes = bl_align_up(p->bytes, BL_BASE_SIZE),
-            .offset = p->to,
+            .vaddr = bl_align_down(s->vaddr, BL_BASE_SIZE) +
+                     (p->units_from - p->to),
+            .bytes = p->units_to - p->units_from,
+            .offset = p->units_from,
         };
     }
     return write_seal(directory, names, &seal) < 0
@@ -359,6 +360,19 @@ const char *bl_shadow_open_directory(const char *root, int *out) {
     bl_text_str(&t, "/run/user/");
     bl_text_u64(&t, bl_file_user());
     return open_under(path, out) ? wrong : NULL;
+}
+
+bool bl_shadow_offset(const struct bl_shadow *shadow, uint64_t bias,
+                      uint64_t start, uint64_t end, uint64_t *out) {
+    for (uint32_t i = 0; i < shadow->count; i++) {
+        const struct bl_shadow_range *r = &shadow->ranges[i];
+        const uint64_t into = start - bias - r->vaddr;
+        if (into < r->bytes && end - start <= r->bytes - into) {
+            *out = r->offset + into;
+            return (*out - start) % BL_HUGE_SIZE == 0;
+        }
+    }
+    return false;
 }
 
 // ".../bigleaf-UID/NAME"

@@ -27,8 +27,9 @@
 #include "image/elf.h"
 #include "os/file.h"
 
+// Units, by the addresses in the source's headers.
 struct bl_shadow_range {
-    uint64_t vaddr; // of a base page
+    uint64_t vaddr;
     uint64_t bytes;
     uint64_t offset; // in the shadow
 };
@@ -64,6 +65,11 @@ const char *bl_shadow_get(int directory, const struct bl_shadow_source *source,
 const char *bl_shadow_find(int directory,
                            const struct bl_shadow_source *source,
                            struct bl_shadow *out);
+
+// Where the shadow holds [start, end) of a program loaded with `bias`: false
+// where it does not hold all of it, or not so that huge pages could map it.
+bool bl_shadow_offset(const struct bl_shadow *shadow, uint64_t bias,
+                      uint64_t start, uint64_t end, uint64_t *out);
 
 // True for a mapped file that is itself a shadow of this user's.
 bool bl_shadow_is_one(const char *path, const struct bl_file_facts *facts);
