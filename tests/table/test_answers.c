@@ -142,6 +142,36 @@ static void tokens_of_all_widths(struct bench *b) {
     bl_table_check(b->thread);
 }
 
+// Tokens that differ in their kind only.
+static void kinds_are_told_apart(struct bench *b) {
+    for (uint64_t count = 1; count <= 64; count++) {
+        struct bl_subgoal *const sg = call_of(b, count);
+        for (uint64_t kind = 0; kind < 8; kind++) {
+            for (uint64_t i = 0; i < count; i++) {
+                const uint64_t token = (i + 1) << 3 | kind;
+                assert_int_eq(bl_answer_insert(b->thread, sg, &token, 1),
+                              BL_ANSWER_NEW);
+                assert_int_eq(bl_answer_insert(b->thread, sg, &token, 1),
+                              BL_ANSWER_REPEATED);
+            }
+        }
+    }
+    bl_table_check(b->thread);
+}
+
+// A thread at work frees what it has replaced, also where it might be shared.
+static void replaced_sets_are_freed(struct bench *b) {
+    struct bl_subgoal *const sg = call_of(b, 1);
+    for (uint64_t y = 1; y <= 200; y++) {
+        for (uint64_t x = 1; x <= 500; x++) {
+            const uint64_t tokens[] = {number(x), number(y)};
+            bl_answer_insert(b->thread, sg, tokens, 2);
+        }
+    }
+    expect_size_lt(blocks_of(b, BL_TYPE_LEAVES), 500 + 70);
+    expect_size_lt(blocks_of(b, BL_TYPE_CHILDREN), 1 + 70);
+}
+
 // A set turns wide at any size, and loses nothing.
 static void large_sets_turn_wide(struct bench *b) {
     static const uint64_t sizes[] = {100, 500, 1500, 1950, 2040, 3000, 6000};
@@ -284,6 +314,8 @@ FOR_EACH_VARIANT(call_is_found_again)
 FOR_EACH_VARIANT(call_without_tokens)
 FOR_EACH_VARIANT(answers_keep_their_order)
 FOR_EACH_VARIANT(tokens_of_all_widths)
+FOR_EACH_VARIANT(kinds_are_told_apart)
+FOR_EACH_VARIANT(replaced_sets_are_freed)
 FOR_EACH_VARIANT(large_sets_turn_wide)
 FOR_EACH_VARIANT(strides_do_not_explode)
 FOR_EACH_VARIANT(abolition_frees_every_block)
