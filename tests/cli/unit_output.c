@@ -120,6 +120,35 @@ static void json_values_are_found(void) {
     EXPECT(elements == 3);
 }
 
+// Lines that a dying process left half written, or that a stranger wrote.
+static void json_survives_mangled_lines(void) {
+    static const char line[] =
+        "{\"schema\":\"bigleaf.process/1\",\"pid\":12,\"peak\":{\"heap\":"
+        "{\"bytes\":4096,\"huge_bytes\":0}},\"parts\":[{\"region\":\"heap\","
+        "\"object\":\"a\\u00e9\\n\"},{}],\"image\":[]}";
+    uint64_t state = 88172645463325252u;
+    for (int round = 0; round < 20000; round++) {
+        char text[sizeof line];
+        memcpy(text, line, sizeof line);
+        for (int change = 0; change < 4; change++) {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            text[state % (sizeof line - 1)] =
+                "\"\\{}[],:u0 \0x"[(state >> 32) % 13];
+        }
+        uint64_t x = 0;
+        bl_json_get_u64(text, "peak.heap.bytes", &x);
+        free(bl_json_get_string(text, "schema"));
+        const char *array = bl_json_find(text, "parts");
+        int elements = 0;
+        for (const char *p = NULL; array && (p = bl_json_next(array, p));) {
+            free(bl_json_get_string(p, "object"));
+            EXPECT(++elements < 1000);
+        }
+    }
+}
+
 static void json_is_written_with_escapes(void) {
     char *text;
     size_t size;
@@ -150,6 +179,7 @@ int main(void) {
     output_is_judged_in_four_steps();
     ratios_are_of_pairs();
     json_values_are_found();
+    json_survives_mangled_lines();
     json_is_written_with_escapes();
     nearest_word_is_near();
     return failures ? 1 : 0;
