@@ -79,15 +79,18 @@ ABI void *pvalloc(size_t bytes) {
 ABI size_t malloc_usable_size(void *p) { return bl_usable_size(p); }
 
 ABI int malloc_trim(size_t pad) {
-    (void)pad;
+    const struct bl_libc_heap *libc = bl_libc();
+    if (libc != NULL && libc->trim != NULL)
+        return libc->trim(pad);
     return bl_heap_trim() > 0;
 }
 
 // No parameter of glibc's malloc has a meaning here; to refuse one would make
 // programs fail that set it.
 ABI int mallopt(int parameter, int value) {
-    (void)parameter;
-    (void)value;
+    const struct bl_libc_heap *libc = bl_libc();
+    if (libc != NULL && libc->mallopt != NULL)
+        return libc->mallopt(parameter, value);
     return 1;
 }
 
@@ -139,6 +142,11 @@ static void say_bytes(const char *what, size_t bytes) {
 }
 
 ABI void malloc_stats(void) {
+    const struct bl_libc_heap *libc = bl_libc();
+    if (libc != NULL && libc->stats != NULL) {
+        libc->stats();
+        return;
+    }
     struct mallinfo2 info;
     bl_heap_info(&info);
     say_bytes("bytes mapped: ", info.arena);

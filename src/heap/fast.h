@@ -37,10 +37,10 @@ BL_INLINE void bl_free_fast(void *p) {
     }
     struct bl_page *page = bl_page_at(offset);
     if (BL_UNLIKELY(bl_load_relaxed(&page->owner) != (uintptr_t)bl_self)) {
-        bl_page_free_slow(page, p);
+        bl_page_free_slow(page, p, "free");
         return;
     }
-    bl_private_free(page, p);
+    bl_private_free(page, p, "free");
 }
 
 #endif

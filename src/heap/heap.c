@@ -206,6 +206,11 @@ size_t bl_heap_trim(void) { return bl_reservoir_purge(true); }
 
 void bl_heap_info(struct mallinfo2 *out) {
     *out = (struct mallinfo2){0};
+    if (libc_heap() != NULL) {
+        if (libc_heap()->mallinfo2 != NULL)
+            *out = libc_heap()->mallinfo2();
+        return;
+    }
     struct bl_page_totals totals;
     bl_page_totals(&totals);
     const size_t units = bl_load_relaxed(&bl_stats.units_now);

@@ -28,6 +28,11 @@ struct bl_libc_heap {
     void *(*memalign)(size_t, size_t);
     void (*free)(void *);
     size_t (*usable_size)(void *);
+    // Readings and settings; NULL where the libc has none.
+    int (*trim)(size_t);
+    int (*mallopt)(int, int);
+    void (*stats)(void);
+    struct mallinfo2 (*mallinfo2)(void);
 };
 
 void *bl_malloc(size_t bytes);

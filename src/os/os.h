@@ -63,6 +63,7 @@ int bl_os_pid(void);
 int bl_os_parent_pid(void);
 int bl_os_thread_id(void);
 BL_NORETURN void bl_os_abort(void);
+BL_NORETURN void bl_os_exit(int status); // all threads, no handlers
 // Soft limit on address space in bytes; SIZE_MAX: none.
 size_t bl_os_address_space_limit(void);
 // A few unpredictable bits, for keys; never blocks.

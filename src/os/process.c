@@ -82,6 +82,11 @@ void bl_os_abort(void) {
         bl_syscall1(SYS_exit_group, 127);
 }
 
+void bl_os_exit(int status) {
+    for (;;)
+        bl_syscall1(SYS_exit_group, status);
+}
+
 size_t bl_os_address_space_limit(void) {
     struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
     if (bl_syscall4(SYS_prlimit64, 0, RLIMIT_AS, 0, &limit) < 0)

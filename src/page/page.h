@@ -191,7 +191,7 @@ struct bl_local *bl_local_attach(void);
 void *bl_entry_alloc(struct bl_entry *entry, struct bl_pool *pool,
                      uintptr_t owner);
 void bl_page_emptied(struct bl_page *page);
-void bl_page_free_slow(struct bl_page *page, void *p);
+void bl_page_free_slow(struct bl_page *page, void *p, const char *call);
 // Ends the program with one line on what is wrong with `p`.
 BL_NORETURN BL_COLD void bl_misuse(const char *call, const struct bl_page *page,
                                    const void *p);
@@ -210,9 +210,11 @@ BL_INLINE void *bl_local_alloc(struct bl_local *local, struct bl_pool *pool,
     return bl_entry_alloc(entry, pool, (uintptr_t)local);
 }
 
-BL_INLINE void bl_private_free(struct bl_page *page, void *p) {
+// `call`: what the caller called, should the block turn out to be none.
+BL_INLINE void bl_private_free(struct bl_page *page, void *p,
+                               const char *call) {
     if (BL_UNLIKELY(!bl_block_is_in_use(page, p)))
-        bl_misuse("free", page, p);
+        bl_misuse(call, page, p);
     bl_page_push(page, p);
     if (BL_UNLIKELY(--page->used == 0))
         bl_page_emptied(page);

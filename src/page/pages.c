@@ -223,9 +223,10 @@ void bl_page_emptied(struct bl_page *page) {
 }
 
 // The owner frees a block of a full page of its own.
-static void free_into_full(struct bl_page *page, void *p, uintptr_t owner) {
+static void free_into_full(struct bl_page *page, void *p, uintptr_t owner,
+                           const char *call) {
     if (BL_UNLIKELY(!bl_block_is_in_use(page, p)))
-        bl_misuse("free", page, p);
+        bl_misuse(call, page, p);
     bl_page_push(page, p);
     page->used--;
     uintptr_t mark = BL_REMOTE_NOTIFY;
@@ -253,28 +254,28 @@ static void remote_push(struct bl_page *page, void *p) {
         bl_page_report(page);
 }
 
-void bl_page_free_slow(struct bl_page *page, void *p) {
+void bl_page_free_slow(struct bl_page *page, void *p, const char *call) {
     const uintptr_t owner = bl_load_relaxed(&page->owner);
     const uintptr_t self = (uintptr_t)bl_self;
     if (bl_page_state(page) == BL_PAGE_SPAN) {
         if (p != page->start)
-            bl_misuse("free", page, p);
+            bl_misuse(call, page, p);
         bl_span_free(page);
         return;
     }
     if (page->pool == NULL)
-        bl_misuse("free", page, p);
+        bl_misuse(call, page, p);
     if (owner == (self | BL_PAGE_FULL) ||
         (page->pool->is_private && (owner & BL_PAGE_FULL))) {
-        free_into_full(page, p, owner & ~BL_PAGE_FULL);
+        free_into_full(page, p, owner & ~BL_PAGE_FULL, call);
         return;
     }
     if (page->pool->is_private) {
-        bl_private_free(page, p);
+        bl_private_free(page, p, call);
         return;
     }
     if (!bl_block_is_in_use(page, p))
-        bl_misuse("free", page, p);
+        bl_misuse(call, page, p);
     remote_push(page, p);
 }
 

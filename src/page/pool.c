@@ -202,9 +202,9 @@ void bl_pool_free(struct bl_pool *pool, void *block) {
     const uintptr_t me =
         pool->is_private ? (uintptr_t)pool : (uintptr_t)bl_self;
     if (BL_LIKELY(owner == me))
-        bl_private_free(page, block);
+        bl_private_free(page, block, "bl_pool_free");
     else
-        bl_page_free_slow(page, block);
+        bl_page_free_slow(page, block, "bl_pool_free");
 }
 
 // ---------------------------------------------------------------------------

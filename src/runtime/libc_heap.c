@@ -27,6 +27,10 @@ const struct bl_libc_heap *bl_find_libc_heap(void) {
     *(void **)&next.memalign = dlsym(RTLD_NEXT, "memalign");
     *(void **)&next.free = dlsym(RTLD_NEXT, "free");
     *(void **)&next.usable_size = dlsym(RTLD_NEXT, "malloc_usable_size");
+    *(void **)&next.trim = dlsym(RTLD_NEXT, "malloc_trim");
+    *(void **)&next.mallopt = dlsym(RTLD_NEXT, "mallopt");
+    *(void **)&next.stats = dlsym(RTLD_NEXT, "malloc_stats");
+    *(void **)&next.mallinfo2 = dlsym(RTLD_NEXT, "mallinfo2");
     return found_all() ? &next : NULL;
 }
 

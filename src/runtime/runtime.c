@@ -8,6 +8,7 @@
 #include "runtime/options.h"
 #include "runtime/report.h"
 
+#include <stdlib.h>
 #include <unistd.h>
 
 const char bl_runtime_version[] = "bigleaf-runtime " BL_VERSION;
@@ -82,6 +83,8 @@ at_constructor(int argc, char **argv, char **environment) {
     apply_options(environment);
     start_image();
     bl_fork_start();
+    if (reporting_pid != 0)
+        at_quick_exit(bl_runtime_end);
 }
 
 void bl_runtime_after_fork_in_child(void) {
@@ -90,10 +93,13 @@ void bl_runtime_after_fork_in_child(void) {
 }
 
 // A child of vfork runs in its parent's memory: its end is not the end.
-static void report(void) {
-    if (reporting_pid != 0 && bl_os_pid() == reporting_pid)
-        bl_report_exit(bl_options.report);
+void bl_runtime_end(void) {
+    if (reporting_pid == 0 || bl_os_pid() != reporting_pid)
+        return;
     reporting_pid = 0;
+    bl_report_exit(bl_options.report);
 }
 
-__attribute__((destructor(101))) static void at_destructor(void) { report(); }
+__attribute__((destructor(101))) static void at_destructor(void) {
+    bl_runtime_end();
+}

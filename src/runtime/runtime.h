@@ -16,6 +16,9 @@
 // Version of the runtime, also found by `bigleaf doctor FILE`.
 extern const char bl_runtime_version[];
 
+// Writes the report, where one is wanted and none was written yet.
+void bl_runtime_end(void);
+
 // A forked child is a process of its own, with an end of its own to report.
 void bl_runtime_after_fork_in_child(void);
 
