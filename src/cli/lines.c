@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SEEN_AFTER_SECONDS 0.05
+
 static bool read_backing(const char *line, const char *moment,
                          struct bl_backing *out) {
     *out = (struct bl_backing){0};
@@ -157,6 +159,21 @@ static void prefer_own_lines(struct bl_result *r) {
     }
 }
 
+// A plan is a hope; this is what was seen. Short programs may end before
+// anything is.
+static void verify_mechanism(struct bl_result *r) {
+    const bool watched = r->peak.processes > 0 && r->wall > SEEN_AFTER_SECONDS;
+    if (r->mechanism != BL_MECHANISM_BIGLEAF || r->process_count > 0 ||
+        r->peak.backing.territory || !watched)
+        return;
+    free(r->mechanism_why);
+    r->mechanism = BL_MECHANISM_NONE;
+    r->mechanism_failed = true;
+    r->mechanism_why =
+        bl_xstrdup("the runtime was not seen in the program: LD_PRELOAD was "
+                   "taken from its environment, or was not heeded");
+}
+
 void bl_lines_collect(struct bl_result *result, const char *file,
                       const char *onward) {
     FILE *in = file ? fopen(file, "re") : NULL;
@@ -171,6 +188,7 @@ void bl_lines_collect(struct bl_result *result, const char *file,
     free(line);
     if (in)
         fclose(in);
+    verify_mechanism(result);
     prefer_own_lines(result);
     if (result->end.processes == 0) {
         result->end.backing = result->peak.backing;

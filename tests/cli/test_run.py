@@ -308,6 +308,17 @@ def test_runtime_switched_off_says_so(
     assert "BIGLEAF=off" in report["mechanisms"]["heap_reason"]
 
 
+def test_a_runtime_that_never_came_is_not_claimed(
+    bigleaf: Bigleaf, library: str, programs: Path, tmp_path: Path
+) -> None:
+    report = report_of(
+        bigleaf, tmp_path, "env", "-i", str(programs / "cli_grow"), "16", "exit"
+    )
+    assert report["mechanisms"]["heap"] == "none"
+    assert "was not seen" in report["mechanisms"]["heap_reason"]
+    assert report["regions"]["heap"]["huge_bytes"] == 0
+
+
 def test_reports_nest(
     bigleaf: Bigleaf, library: str, programs: Path, tmp_path: Path
 ) -> None:
