@@ -235,7 +235,8 @@ static int64_t milliseconds_since(struct bl_file_time t) {
 // Waits out the grain of the clock, so that a later change shows.
 static const char *let_source_settle(struct bl_shadow_source *source) {
     const int64_t age = milliseconds_since(source->facts.changed);
-    if (age < 0)
+    // The file may carry a finer clock's time than the one read here.
+    if (age < -SETTLED_MS)
         return "the file's time of change lies in the future";
     if (age < SETTLED_MS)
         bl_file_sleep_ms((uint32_t)(SETTLED_MS - age));

@@ -186,7 +186,7 @@ def waiting(command: list[str], env: dict[str, str], text: str = "",
         while time.monotonic() < deadline and process.poll() is None:
             time.sleep(settle)
             used = cpu_seconds(process.pid)
-            if used == previous:
+            if used == previous and not is_being_placed(process.pid):
                 break
             previous = used
         yield process
@@ -201,6 +201,15 @@ def waiting(command: list[str], env: dict[str, str], text: str = "",
         for stream in (process.stdout, process.stderr):
             if stream:
                 stream.close()
+
+
+def is_being_placed(pid: int) -> bool:
+    """Held by the companion, or not yet the program at all."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+        return "TracerPid:\t0\n" not in status or os.path.samefile(f"/proc/{pid}/exe", bigleaf())
+    except OSError:
+        return False
 
 
 def cpu_seconds(pid: int) -> float:

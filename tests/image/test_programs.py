@@ -54,12 +54,15 @@ def plain_output(command: list[str], text: str) -> tuple[int, bytes]:
 
 def check(checks: Checks, root: Path, name: str, command: list[str], text: str) -> None:
     expected = plain_output(command, text)
-    with waiting(run_command() + command, environment(root), text) as process:
+    with waiting(run_command() + command, environment(root, BIGLEAF_VERBOSE="1"),
+                 text) as process:
         covered = coverage_of(process.pid)
         checks.expect(covered.share >= 0.95,
                       f"{name}: {covered.huge >> 20} of {covered.units >> 20} MiB huge")
         process.stdin.close()
         output = process.stdout.read()
+        if covered.share < 0.95:
+            print(process.stderr.read().decode())
         status = process.wait()
     checks.expect((status, output) == expected, f"{name}: output and status unchanged")
 
