@@ -78,6 +78,17 @@ static const char *shortage_reason(const struct bl_result *r) {
     return text;
 }
 
+static const char *advice_reason(const struct bl_result *r) {
+    static char text[160];
+    if (r->advice_refusals == 0)
+        return "the kernel gives no huge pages for this part of the heap";
+    snprintf(text, sizeof text,
+             "the kernel refused MADV_HUGEPAGE (%s): a seccomp filter, or no "
+             "THP",
+             strerror(r->refusal_errno));
+    return text;
+}
+
 static const char *own_heap_reason(const struct bl_result *r,
                                    enum bl_cause cause) {
     switch (cause) {
@@ -91,7 +102,7 @@ static const char *own_heap_reason(const struct bl_result *r,
     case BL_CAUSE_SHORTAGE:
         return shortage_reason(r);
     case BL_CAUSE_UNADVISED:
-        return "the kernel refused the advice to use huge pages";
+        return advice_reason(r);
     case BL_CAUSE_NONE:
     case BL_CAUSES:
         break;
@@ -199,6 +210,9 @@ void bl_explain(const struct bl_result *r, struct bl_fallbacks *out) {
     const char *general = general_reason(r, bl_machine_thp_mode());
     if (r->mechanism_failed)
         add(out, BL_REGION_HEAP, r->argv[0], 0, r->mechanism_why);
+    if (r->pages && strcmp(r->pages, "hugetlb") == 0 && r->pool_refusals)
+        add(out, BL_REGION_HEAP, "hugetlb pool", 0,
+            "it had too few free pages; THP served instead");
     if (r->peak.processes == 0) {
         add(out, BL_REGION_OTHER, r->argv[0], 0,
             "the kernel did not say what backs the program: no /proc, or it "

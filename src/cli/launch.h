@@ -41,6 +41,9 @@ struct bl_result {
     struct bl_snapshot peak;
     struct bl_snapshot end;
     bool thp_disabled;
+    uint64_t pool_refusals;       // times the hugetlb pool had no page
+    uint64_t advice_refusals;     // times MADV_HUGEPAGE failed
+    int refusal_errno;            // of the last of these
     struct bl_process *processes; // in the order of their ends
     size_t process_count;
     struct bl_image_note *notes; // one per object, of all processes

@@ -88,6 +88,19 @@ static void read_image(const char *line, struct bl_result *result,
     }
 }
 
+static void read_refusals(const char *line, struct bl_result *result) {
+    uint64_t pool = 0;
+    uint64_t advice = 0;
+    uint64_t error = 0;
+    bl_json_get_u64(line, "statistics.hugetlb_refused", &pool);
+    bl_json_get_u64(line, "statistics.advice_refused", &advice);
+    result->pool_refusals += pool;
+    result->advice_refusals += advice;
+    if (bl_json_get_u64(line, "statistics.last_refusal_errno", &error) &&
+        error && error < 4096)
+        result->refusal_errno = (int)error;
+}
+
 static void take_line(struct bl_result *result, const char *line) {
     struct bl_process p = {0};
     uint64_t pid = 0;
@@ -110,6 +123,7 @@ static void take_line(struct bl_result *result, const char *line) {
         p.peak.backing = p.end;
     read_parts(line, &p.peak);
     read_image(line, result, &p.peak);
+    read_refusals(line, result);
     p.thp_disabled =
         bl_json_get_u64(line, "thp_disabled", &disabled) && disabled;
     p.line = bl_xstrdup(line);

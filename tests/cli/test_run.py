@@ -226,6 +226,26 @@ def test_base_pages_say_so(
     assert "asked for by --pages=base" in reasons
 
 
+def test_an_empty_pool_is_named(
+    bigleaf: Bigleaf, library: str, programs: Path, tmp_path: Path
+) -> None:
+    doctor = json.loads(bigleaf("doctor", "--json").out)
+    if doctor["hugetlb_free"] or doctor["hugetlb_overcommit"]:
+        pytest.skip("this machine has a hugetlb pool")
+    report = report_of(
+        bigleaf,
+        tmp_path,
+        "--pages=hugetlb",
+        str(programs / "cli_grow"),
+        "16",
+        "exit",
+    )
+    assert report["exit_status"] == 7
+    assert any(
+        part["object"] == "hugetlb pool" for part in report["fallbacks"]
+    )
+
+
 def test_static_program_gets_the_tunable_or_a_reason(
     bigleaf: Bigleaf, programs: Path, tmp_path: Path
 ) -> None:
