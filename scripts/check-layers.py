@@ -32,7 +32,7 @@ BELOW = {
 # The headers a folder shows to others: one of its own name, and these.
 ALSO_EXPORTED = {
     "os": {"backing.h", "file.h", "machine.h", "trace.h"},
-    "image": {"place.h"},
+    "image": {"elf.h", "place.h", "shadow.h"},
 }
 
 # These folders become part of other people's programs.

@@ -38,9 +38,9 @@ static bool is_object_data(const struct bl_maps_entry *e, bool *changed) {
     if (!e->writable && !units_of(e, &start, &end))
         return false;
     // Relocated constants are read-only by now, and changed.
-    *changed = e->writable ||
-               bl_file_has_private_pages((const void *)(uintptr_t)start,
-                                         end - start) == 1;
+    *changed =
+        e->writable || bl_file_has_private_pages((const void *)(uintptr_t)start,
+                                                 end - start) == 1;
     return *changed;
 }
 

@@ -84,8 +84,7 @@ static bool next_note(const unsigned char *notes, size_t bytes, size_t align,
     const size_t name = *at + sizeof n;
     const size_t text = name + bl_align_up(n.n_namesz, align);
     const size_t next = text + bl_align_up(n.n_descsz, align);
-    if (text < name || text > bytes || n.n_descsz > bytes - text ||
-        next < text)
+    if (text < name || text > bytes || n.n_descsz > bytes - text || next < text)
         return false;
     *out = (struct note){
         .type = n.n_type,
@@ -152,9 +151,8 @@ static void read_dynamic(int fd, const Elf64_Phdr *p, struct bl_elf *elf) {
     }
 }
 
-static const char *take_header(int fd, struct bl_elf *elf,
-                               const Elf64_Phdr *p, uint32_t index,
-                               uint64_t file_bytes) {
+static const char *take_header(int fd, struct bl_elf *elf, const Elf64_Phdr *p,
+                               uint32_t index, uint64_t file_bytes) {
     switch (p->p_type) {
     case PT_LOAD:
         return add_segment(elf, p, index, file_bytes);
@@ -225,9 +223,8 @@ static void widen(const struct bl_elf *elf, uint32_t index, uint64_t bias,
     const uint64_t above = one_unit ? last - first : last - *end;
     const bool free_below =
         low == first || (index > 0 && last_page_end(s - 1) + bias <= low);
-    const bool free_above =
-        high == last ||
-        (index + 1 < elf->count && first_page(s + 1) + bias >= high);
+    const bool free_above = high == last || (index + 1 < elf->count &&
+                                             first_page(s + 1) + bias >= high);
     if (one_unit && !(free_below && free_above))
         return;
     if (free_below && below >= FILL_LEAST)

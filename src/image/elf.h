@@ -12,9 +12,9 @@
 
 #include <elf.h>
 
-#define BL_ELF_SEGMENTS 16   // PT_LOADs; linkers make 2 to 6
-#define BL_ELF_HEADERS 64    // program headers
-#define BL_ELF_BUILD_ID 32   // bytes; 20 is usual
+#define BL_ELF_SEGMENTS 16 // PT_LOADs; linkers make 2 to 6
+#define BL_ELF_HEADERS 64  // program headers
+#define BL_ELF_BUILD_ID 32 // bytes; 20 is usual
 
 // The mark: this bit in the flags of a PT_LOAD (one that is left to systems;
 // kernels and loaders pass over it; libhugetlbfs uses its neighbour), or a
@@ -43,7 +43,7 @@ struct bl_elf {
     uint64_t low;  // first base page of the image, a virtual address
     uint64_t high; // end of its last
     bool position_independent;
-    bool interpreter;     // PT_INTERP: ld.so is to run first
+    bool interpreter; // PT_INTERP: ld.so is to run first
     bool text_relocations;
     bool marked; // wanted on huge pages
     uint8_t build_id[BL_ELF_BUILD_ID];

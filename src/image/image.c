@@ -27,8 +27,8 @@ struct object {
     int fd; // -1: it is not the file at its path, or cannot be opened
     struct bl_file_facts facts;
     struct bl_elf elf;
-    const char *wrong; // why `elf` is not to be used
-    bool placed;       // a shadow already: the launcher mapped it
+    const char *wrong;              // why `elf` is not to be used
+    bool placed;                    // a shadow already: the launcher mapped it
     struct bl_image_record *record; // NULL: nothing of it is wanted yet
 };
 
@@ -195,8 +195,7 @@ static const char *take_shadow(struct object *o, const struct window *w,
         return NULL;
     }
     if (wrong)
-        wrong = bl_shadow_get(image.directory, &source, MAKER_WAIT_MS,
-                              &shadow);
+        wrong = bl_shadow_get(image.directory, &source, MAKER_WAIT_MS, &shadow);
     if (wrong)
         return wrong;
     o->record->made |= shadow.made;
@@ -230,8 +229,7 @@ static void note_reason(struct bl_image_record *record, const char *reason) {
 // The units of the segment, where nothing else lies in what they hold beyond
 // the mapping; else those inside the mapping.
 static void choose_units(const struct object *o, const struct window *w,
-                         uint32_t segment, uint64_t bias,
-                         struct bl_remap *r) {
+                         uint32_t segment, uint64_t bias, struct bl_remap *r) {
     uint64_t start;
     uint64_t end;
     if (segment == o->elf.count ||
@@ -266,8 +264,8 @@ static const char *copy_inside(const struct window *w, struct bl_remap *r) {
     return bl_remap_copy(r);
 }
 
-static void treat(struct object *o, const struct window *w,
-                  struct bl_remap *r, uint32_t segment, uint64_t bias) {
+static void treat(struct object *o, const struct window *w, struct bl_remap *r,
+                  uint32_t segment, uint64_t bias) {
     const char *wrong = doubt(o, r, segment, bias);
     if (!wrong)
         wrong = take_shadow(o, w, r, bias);
@@ -335,7 +333,7 @@ static void take_all(const struct bl_maps *maps) {
     while (more) {
         w.entry = next;
         more = bl_maps_next(&p, &next);
-        w.free_to = !more ? UINT64_MAX
+        w.free_to = !more                      ? UINT64_MAX
                     : is_hole(&next, &w.entry) ? next.end
                                                : next.start;
         if (is_candidate(&w))

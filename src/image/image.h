@@ -36,11 +36,11 @@ enum bl_image_wish {
 };
 
 struct bl_image_options {
-    const char *directory; // root of the shadow directories; NULL: the usual
+    const char *directory;   // root of the shadow directories; NULL: the usual
     enum bl_image_wish text; // text and read-only data
-    bool data;             // written segments and the memory behind brk
-    bool stack;            // the first thread's stack
-    bool verbose;          // one line per object on standard error
+    bool data;               // written segments and the memory behind brk
+    bool stack;              // the first thread's stack
+    bool verbose;            // one line per object on standard error
 };
 
 // One object: the program or a library.

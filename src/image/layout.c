@@ -40,9 +40,8 @@ static bool part_of(const struct bl_elf *elf, uint32_t index,
         stop = file_bytes;
     const uint64_t first = bl_align_down(s->vaddr, BL_BASE_SIZE) + phase;
     const uint64_t last = first + (stop - from);
-    *out = (struct part){.from = from,
-                         .bytes = stop - from,
-                         .phase = first % BL_HUGE_SIZE};
+    *out = (struct part){
+        .from = from, .bytes = stop - from, .phase = first % BL_HUGE_SIZE};
     if (bl_elf_units(elf, index, phase, &start, &end)) {
         out->before = start < first ? first - start : 0;
         out->inside = start > first ? start - first : 0;
@@ -75,9 +74,8 @@ static bool fits_in_place(const struct bl_elf *elf, uint32_t index,
     if (p->from % BL_HUGE_SIZE != p->phase)
         return false;
     return (p->before == 0 && p->behind < BL_BASE_SIZE) ||
-           (p->before <= p->from &&
-            is_alone(elf, index, p->from - p->before,
-                     p->from + p->bytes + p->behind));
+           (p->before <= p->from && is_alone(elf, index, p->from - p->before,
+                                             p->from + p->bytes + p->behind));
 }
 
 // When one segment moves, the program headers change; then a segment that is
@@ -100,8 +98,8 @@ static void place_segments(const struct bl_elf *elf, uint64_t file_bytes,
     for (uint32_t i = 0; i < elf->count; i++) {
         if (!part_of(elf, i, file_bytes, phase, &p))
             continue;
-        const bool stays = fits_in_place(elf, i, &p) &&
-                           !(l->moved && p.units && p.from == 0);
+        const bool stays =
+            fits_in_place(elf, i, &p) && !(l->moved && p.units && p.from == 0);
         const uint64_t to =
             stays ? p.from : bl_align_up(l->size, BL_HUGE_SIZE) + p.phase;
         l->segment[l->count] = i;

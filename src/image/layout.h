@@ -26,11 +26,11 @@ struct bl_layout_piece {
 struct bl_layout {
     struct bl_layout_piece pieces[BL_LAYOUT_PIECES];
     uint32_t count;
-    uint32_t loads;     // pieces[0..loads) are read-only segments
+    uint32_t loads; // pieces[0..loads) are read-only segments
     uint32_t segment[BL_ELF_SEGMENTS]; // of piece i < loads
-    uint64_t size;      // of the shadow
-    uint64_t copied;    // bytes in all pieces
-    bool moved;         // some segment lies at another offset
+    uint64_t size;                     // of the shadow
+    uint64_t copied;                   // bytes in all pieces
+    bool moved;                        // some segment lies at another offset
 };
 
 // The source's section table; `count` 0 where it has none.

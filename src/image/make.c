@@ -38,8 +38,8 @@ static int make_huge(const struct maker *m, unsigned char *at, uint64_t start,
          unit += BL_HUGE_SIZE)
         bl_file_reserve(m->fd, unit, BL_BASE_SIZE);
     bl_os.collapse(at + (p->units_from - start), p->units_to - p->units_from);
-    const int units = bl_file_reserve(m->fd, p->units_from,
-                                      p->units_to - p->units_from);
+    const int units =
+        bl_file_reserve(m->fd, p->units_from, p->units_to - p->units_from);
     return units < 0 ? units : bl_file_reserve(m->fd, p->to, p->bytes);
 }
 
@@ -92,8 +92,8 @@ static const char *copy_plain(const struct maker *m,
 static const char *copy_pieces(const struct maker *m) {
     for (uint32_t i = 0; i < m->layout->count; i++) {
         const struct bl_layout_piece *p = &m->layout->pieces[i];
-        const char *wrong = p->units_from < p->units_to ? copy_units(m, p)
-                                                        : copy_plain(m, p);
+        const char *wrong =
+            p->units_from < p->units_to ? copy_units(m, p) : copy_plain(m, p);
         if (wrong)
             return wrong;
     }
@@ -106,8 +106,8 @@ static const char *write_headers(struct maker *m) {
     Elf64_Phdr programs[BL_ELF_HEADERS];
     Elf64_Ehdr h = m->header;
     const size_t bytes = elf->headers * sizeof programs[0];
-    if (bl_file_read_at(m->source->fd, programs, bytes,
-                        elf->headers_offset) < 0)
+    if (bl_file_read_at(m->source->fd, programs, bytes, elf->headers_offset) <
+        0)
         return "the file cannot be read";
     bl_layout_fix_programs(elf, m->layout, programs);
     // perf takes addresses of position-independent files for offsets and
@@ -125,9 +125,9 @@ static const char *write_headers(struct maker *m) {
     if (put == 0)
         put = bl_file_write_at(m->fd, programs, bytes, elf->headers_offset);
     if (put == 0 && m->sections.count)
-        put = bl_file_write_at(m->fd, m->sections.table,
-                               m->sections.count * sizeof(Elf64_Shdr),
-                               h.e_shoff);
+        put =
+            bl_file_write_at(m->fd, m->sections.table,
+                             m->sections.count * sizeof(Elf64_Shdr), h.e_shoff);
     return put < 0 ? no_room(put) : NULL;
 }
 
@@ -156,8 +156,8 @@ static void read_sections(struct maker *m, Elf64_Shdr *table) {
 
 static const char *fill(struct maker *m, struct bl_layout *layout) {
     const struct bl_shadow_source *source = m->source;
-    bl_layout_make(source->elf, source->facts.size, source->phase,
-                   &m->sections, layout);
+    bl_layout_make(source->elf, source->facts.size, source->phase, &m->sections,
+                   layout);
     m->layout = layout;
     if (!bl_shadow_make_room(m->directory, layout->copied))
         return "the shadows would take too much of the tmpfs";
@@ -177,8 +177,7 @@ static const char *fill(struct maker *m, struct bl_layout *layout) {
     return NULL;
 }
 
-const char *bl_shadow_make(int directory,
-                           const struct bl_shadow_source *source,
+const char *bl_shadow_make(int directory, const struct bl_shadow_source *source,
                            struct bl_layout *layout) {
     struct maker m = {.source = source, .directory = directory};
     const size_t table = BL_LAYOUT_SECTIONS * sizeof(Elf64_Shdr);

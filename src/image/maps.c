@@ -49,9 +49,8 @@ static bool read_numbers(const char **p, struct bl_maps_entry *e) {
     e->shared = (*p)[3] == 's';
     *p = skip_spaces(*p + 4);
     if (!bl_read_hex(p, &e->offset) || *(*p)++ != ' ' ||
-        !bl_read_hex(p, &major) || *(*p)++ != ':' ||
-        !bl_read_hex(p, &minor) || *(*p)++ != ' ' ||
-        !bl_read_u64(p, &e->inode))
+        !bl_read_hex(p, &major) || *(*p)++ != ':' || !bl_read_hex(p, &minor) ||
+        *(*p)++ != ' ' || !bl_read_u64(p, &e->inode))
         return false;
     e->major = (uint32_t)major;
     e->minor = (uint32_t)minor;

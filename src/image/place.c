@@ -27,7 +27,7 @@ struct place {
     struct bl_trace trace;
     struct bl_elf elf;
     struct bl_file_facts facts;
-    int file; // the program, here
+    int file;     // the program, here
     bool runtime; // will be inside
     bool verbose;
     const char *path;
@@ -77,8 +77,8 @@ static bool find_image(struct place *p, const struct bl_maps *maps) {
             e.inode == p->facts.inode && e.major == major && e.minor == minor;
         const bool inside = e.start >= low && e.end <= high;
         const bool outside = e.end <= low || e.start >= high;
-        const bool fits = program ? inside
-                                  : outside || (inside && e.inode == 0);
+        const bool fits =
+            program ? inside : outside || (inside && e.inode == 0);
         if (!fits)
             return false;
     }
@@ -193,20 +193,18 @@ static long map_segment(struct place *p, const struct bl_elf_segment *s) {
     struct bl_trace *t = &p->trace;
     const uint64_t start = bl_align_down(s->vaddr, BL_BASE_SIZE);
     const uint64_t file_end = s->vaddr + s->file_bytes;
-    const uint64_t middle = s->file_bytes
-                                ? bl_align_up(file_end, BL_BASE_SIZE)
-                                : start;
-    const uint64_t end =
-        bl_align_up(s->vaddr + s->memory_bytes, BL_BASE_SIZE);
+    const uint64_t middle =
+        s->file_bytes ? bl_align_up(file_end, BL_BASE_SIZE) : start;
+    const uint64_t end = bl_align_up(s->vaddr + s->memory_bytes, BL_BASE_SIZE);
     long result = 0;
     if (middle > start)
         result = bl_trace_map_new(t, start + p->new_bias, middle - start,
                                   protection_of(s), p->program_fd,
                                   bl_align_down(s->offset, BL_BASE_SIZE));
-    if (result == 0 && s->memory_bytes > s->file_bytes &&
-        (s->flags & PF_W) && middle > file_end)
-        result = bl_trace_write(t, file_end + p->new_bias, zeros,
-                                middle - file_end);
+    if (result == 0 && s->memory_bytes > s->file_bytes && (s->flags & PF_W) &&
+        middle > file_end)
+        result =
+            bl_trace_write(t, file_end + p->new_bias, zeros, middle - file_end);
     if (result == 0 && end > middle)
         result = bl_trace_map_new(t, middle + p->new_bias, end - middle,
                                   protection_of(s), -1, 0);
@@ -241,8 +239,7 @@ static long tell_new_place(struct place *p, struct bl_trace_layout layout,
 // From here on the program has two images; all that goes wrong takes the new
 // one down again. Giving up the old one is the last step and cannot fail but
 // by a fault of ours.
-static const char *move(struct place *p,
-                        const struct bl_trace_layout *layout) {
+static const char *move(struct place *p, const struct bl_trace_layout *layout) {
     const uint64_t bytes = p->elf.high - p->elf.low;
     const uint64_t shift = p->new_bias - p->bias;
     long result = map_again(p);
@@ -289,8 +286,7 @@ static const char *look(struct place *p, struct bl_trace_layout *layout) {
     if (vector_value(p, AT_SECURE) != 0)
         return "it has raised privileges";
     const bool at_entry =
-        p->elf.interpreter ||
-        p->trace.instruction == p->elf.entry + p->bias;
+        p->elf.interpreter || p->trace.instruction == p->elf.entry + p->bias;
     return at_entry && vector_value(p, AT_ENTRY) == p->elf.entry + p->bias
                ? NULL
                : "it starts in an unknown way";
@@ -301,8 +297,8 @@ static const char *place(struct place *p) {
     const char *wrong = look(p, &layout);
     if (wrong)
         return wrong;
-    const bool moves = p->bias % BL_HUGE_SIZE != 0 &&
-                       bl_file_addresses_are_random();
+    const bool moves =
+        p->bias % BL_HUGE_SIZE != 0 && bl_file_addresses_are_random();
     if (!moves && p->runtime)
         return NULL;
     p->new_bias = moves ? better_bias(p) : p->bias;

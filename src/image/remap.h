@@ -28,7 +28,8 @@ struct bl_remap {
 // Maps `shadow` at `offset` over the units. NULL, or why it was left.
 const char *bl_remap_file(struct bl_remap *r, int shadow, uint64_t offset);
 
-// Puts a private copy in place of the units, all of which must be mapped. NULL, or why it was left.
+// Puts a private copy in place of the units, all of which must be mapped.
+// NULL, or why it was left.
 const char *bl_remap_copy(struct bl_remap *r);
 
 // True where the kernel maps the units, all of them mapped, huge as they are,

@@ -55,8 +55,7 @@ static bool same_time(struct bl_file_time a, struct bl_file_time b) {
     return a.seconds == b.seconds && a.nanoseconds == b.nanoseconds;
 }
 
-static void seal_source(const struct bl_shadow_source *source,
-                        struct seal *s) {
+static void seal_source(const struct bl_shadow_source *source, struct seal *s) {
     *s = (struct seal){
         .magic = SEAL_MAGIC,
         .source_device = source->facts.device,
@@ -134,8 +133,7 @@ static void make_names(const struct bl_shadow_source *source,
 
 // The seal, if it is ours and speaks of this source.
 static bool read_seal(int directory, const struct names *names,
-                      const struct bl_shadow_source *source,
-                      struct seal *out) {
+                      const struct bl_shadow_source *source, struct seal *out) {
     struct bl_file_facts facts;
     const int fd = bl_file_open_at(directory, names->seal);
     if (fd < 0)
@@ -151,8 +149,7 @@ static bool read_seal(int directory, const struct names *names,
 }
 
 static bool find(int directory, const struct names *names,
-                 const struct bl_shadow_source *source,
-                 struct bl_shadow *out) {
+                 const struct bl_shadow_source *source, struct bl_shadow *out) {
     struct seal seal;
     struct bl_file_facts facts;
     if (!read_seal(directory, names, source, &seal))
@@ -184,8 +181,7 @@ static int write_seal(int directory, const struct names *names,
         result = bl_file_set_mode(fd, 0400);
     bl_os_close(fd);
     if (result == 0)
-        result =
-            bl_file_rename_at(directory, BL_SHADOW_TEMPORARY, names->seal);
+        result = bl_file_rename_at(directory, BL_SHADOW_TEMPORARY, names->seal);
     return result;
 }
 
@@ -215,8 +211,8 @@ static const char *publish(int directory, const struct names *names,
         if (p->units_from == p->units_to)
             continue;
         seal.ranges[seal.count++] = (struct bl_shadow_range){
-            .vaddr = bl_align_down(s->vaddr, BL_BASE_SIZE) +
-                     (p->units_from - p->to),
+            .vaddr =
+                bl_align_down(s->vaddr, BL_BASE_SIZE) + (p->units_from - p->to),
             .bytes = p->units_to - p->units_from,
             .offset = p->units_from,
         };
@@ -271,8 +267,7 @@ static const char *make_locked(int directory, const struct names *names,
     return publish(directory, names, source, &layout);
 }
 
-const char *bl_shadow_find(int directory,
-                           const struct bl_shadow_source *source,
+const char *bl_shadow_find(int directory, const struct bl_shadow_source *source,
                            struct bl_shadow *out) {
     struct names names;
     make_names(source, &names);
@@ -308,8 +303,7 @@ const char *bl_shadow_get(int directory, const struct bl_shadow_source *given,
 static const char *check_directory(int fd) {
     struct bl_file_facts facts;
     struct bl_file_system_facts system;
-    if (bl_file_facts(fd, &facts) < 0 ||
-        bl_file_system_facts(fd, &system) < 0)
+    if (bl_file_facts(fd, &facts) < 0 || bl_file_system_facts(fd, &system) < 0)
         return "the shadow directory cannot be examined";
     if (facts.owner != bl_file_user())
         return "the shadow directory belongs to another user";
@@ -388,8 +382,7 @@ bool bl_shadow_is_one(const char *path, const struct bl_file_facts *facts) {
     bl_text_init(&t, tail, sizeof tail);
     bl_text_str(&t, "/bigleaf-");
     bl_text_u64(&t, bl_file_user());
-    return (size_t)(name - path) >= t.len &&
-           bl_str_starts(name - t.len, tail);
+    return (size_t)(name - path) >= t.len && bl_str_starts(name - t.len, tail);
 }
 
 struct cleaning {

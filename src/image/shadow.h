@@ -62,8 +62,7 @@ const char *bl_shadow_open_directory(const char *root, int *out);
 const char *bl_shadow_get(int directory, const struct bl_shadow_source *source,
                           uint32_t wait_ms, struct bl_shadow *out);
 // The same, but never makes one.
-const char *bl_shadow_find(int directory,
-                           const struct bl_shadow_source *source,
+const char *bl_shadow_find(int directory, const struct bl_shadow_source *source,
                            struct bl_shadow *out);
 
 // Where the shadow holds [start, end) of a program loaded with `bias`: false

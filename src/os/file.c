@@ -93,8 +93,8 @@ int bl_file_open(const char *path) {
 int bl_file_open_program(void) { return bl_file_open("/proc/self/exe"); }
 
 void bl_file_program_path(char *path, size_t capacity) {
-    const long n = bl_syscall4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe",
-                               path, capacity - 1);
+    const long n = bl_syscall4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", path,
+                               capacity - 1);
     path[n > 0 ? n : 0] = '\0';
 }
 
@@ -173,8 +173,7 @@ static uint64_t limit_of(int resource) {
 uint64_t bl_file_size_limit(void) { return limit_of(RLIMIT_FSIZE); }
 uint64_t bl_file_stack_limit(void) { return limit_of(RLIMIT_STACK); }
 
-bool bl_file_kernel_is_at_least(uint64_t major_wanted,
-                                uint64_t minor_wanted) {
+bool bl_file_kernel_is_at_least(uint64_t major_wanted, uint64_t minor_wanted) {
     char text[80];
     uint64_t first = 0;
     uint64_t second = 0;
@@ -287,9 +286,7 @@ void bl_file_sleep_ms(uint32_t ms) {
 
 uint32_t bl_file_user(void) { return (uint32_t)bl_syscall0(SYS_geteuid); }
 
-bool bl_file_has_raised_privileges(void) {
-    return getauxval(AT_SECURE) != 0;
-}
+bool bl_file_has_raised_privileges(void) { return getauxval(AT_SECURE) != 0; }
 
 // The link count of a process's task directory is 2 and its threads.
 uint32_t bl_file_thread_count(void) {

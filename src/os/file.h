@@ -22,7 +22,7 @@ struct bl_file_facts {
     uint64_t device; // as st_dev
     uint64_t inode;
     uint64_t size;
-    uint64_t allocated; // bytes that it takes
+    uint64_t allocated;           // bytes that it takes
     struct bl_file_time modified; // contents
     struct bl_file_time changed;  // contents or attributes; cannot be set
     uint32_t owner;

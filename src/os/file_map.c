@@ -58,9 +58,9 @@ static bool is_error(long result) { return result < 0 && result > -4096; }
 
 void *bl_file_scratch(size_t bytes) {
     const size_t slack = bytes >= BL_HUGE_SIZE ? BL_HUGE_SIZE : 0;
-    const long got = bl_syscall6(SYS_mmap, 0, (long)(bytes + slack),
-                                 PROT_READ | PROT_WRITE,
-                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const long got =
+        bl_syscall6(SYS_mmap, 0, (long)(bytes + slack), PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (is_error(got))
         return NULL;
     if (slack == 0)

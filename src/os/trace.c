@@ -43,16 +43,16 @@ bool bl_trace_may_step(void) {
 }
 
 int bl_trace_seize(int pid) {
-    const long options = PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD |
-                         PTRACE_O_EXITKILL;
+    const long options =
+        PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL;
     return ptrace(PTRACE_SEIZE, pid, 0, options) == 0 ? 0 : -errno;
 }
 
 static bool is_step(int pid, int status) {
     siginfo_t info;
     return WSTOPSIG(status) == SIGTRAP && status >> 16 == 0 &&
-           ptrace(PTRACE_GETSIGINFO, pid, 0, &info) == 0 &&
-           info.si_code > 0 && info.si_code != SI_KERNEL;
+           ptrace(PTRACE_GETSIGINFO, pid, 0, &info) == 0 && info.si_code > 0 &&
+           info.si_code != SI_KERNEL;
 }
 
 // The next stop that is neither a signal nor job control; -errno when the
@@ -195,8 +195,7 @@ static long open_there(struct bl_trace *t, const char *path, int flags) {
     size_t n = 0;
     while (path[n])
         n++;
-    const uint64_t at =
-        bl_align_down(t->stack - TEXT_DISTANCE - (n + 1), 16);
+    const uint64_t at = bl_align_down(t->stack - TEXT_DISTANCE - (n + 1), 16);
     const int put = bl_trace_write(t, at, path, n + 1);
     if (put < 0)
         return put;
@@ -229,8 +228,7 @@ static uint64_t native(unsigned protection) {
 
 static long map(struct bl_trace *t, uint64_t at, uint64_t bytes,
                 unsigned protection, unsigned flags, int fd, uint64_t offset) {
-    const uint64_t all =
-        flags | MAP_PRIVATE | (fd < 0 ? MAP_ANONYMOUS : 0u);
+    const uint64_t all = flags | MAP_PRIVATE | (fd < 0 ? MAP_ANONYMOUS : 0u);
     const long got = call(t, SYS_mmap, at, bytes, native(protection), all,
                           (uint64_t)(int64_t)fd, offset);
     if (got < 0 && got > -4096)
@@ -303,8 +301,7 @@ int bl_trace_read_layout(struct bl_trace *t, struct bl_trace_layout *out) {
     return out->start_stack && out->start_brk ? 0 : -EPERM;
 }
 
-long bl_trace_set_layout(struct bl_trace *t,
-                         const struct bl_trace_layout *l) {
+long bl_trace_set_layout(struct bl_trace *t, const struct bl_trace_layout *l) {
     const struct prctl_mm_map m = {
         .start_code = l->start_code,
         .end_code = l->end_code,
@@ -321,8 +318,7 @@ long bl_trace_set_layout(struct bl_trace *t,
         .auxv_size = l->auxv_bytes,
         .exe_fd = (__u32)-1, // stays: setting it takes a privilege
     };
-    const uint64_t at =
-        bl_align_down(t->stack - TEXT_DISTANCE - sizeof m, 16);
+    const uint64_t at = bl_align_down(t->stack - TEXT_DISTANCE - sizeof m, 16);
     const int put = bl_trace_write(t, at, &m, sizeof m);
     if (put < 0)
         return put;

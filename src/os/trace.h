@@ -6,8 +6,9 @@
 // A call is made at a `syscall` instruction of the process's vdso, so no byte
 // of its text is changed for it: by a single step, which costs one stop but
 // ends in a SIGTRAP that would undo an ignored or blocked SIGTRAP, so where
-// that is the case by two PTRACE_SYSCALL stops. Should the tracer die in between, the process is killed
-// (PTRACE_O_EXITKILL): it must not run on with foreign registers.
+// that is the case by two PTRACE_SYSCALL stops. Should the tracer die in
+// between, the process is killed (PTRACE_O_EXITKILL): it must not run on with
+// foreign registers.
 //
 #ifndef BL_OS_TRACE_H
 #define BL_OS_TRACE_H
@@ -16,11 +17,11 @@
 
 struct bl_trace {
     int pid;
-    int memory;              // handle of its memory
-    uint64_t call_address;   // of a system call instruction; 0: not found yet
-    uint64_t stack;          // its stack pointer
-    bool single_step;        // SIGTRAP is neither ignored nor blocked
-    uint64_t instruction;    // where it is to start
+    int memory;            // handle of its memory
+    uint64_t call_address; // of a system call instruction; 0: not found yet
+    uint64_t stack;        // its stack pointer
+    bool single_step;      // SIGTRAP is neither ignored nor blocked
+    uint64_t instruction;  // where it is to start
     _Alignas(8) unsigned char registers[256]; // as they were
 };
 
