@@ -5,9 +5,8 @@
 //
 #include "fake_os.h"
 
-#include "bl_test.h"
-
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -44,7 +43,8 @@ static const char *const names[FAKE_CALLS] = {
 
 static _Noreturn void broken(enum fake_call call, const void *at, size_t bytes,
                              const char *what) {
-    bl_test_note("  fake_os: %s(%p, %zu): %s", names[call], at, bytes, what);
+    dprintf(STDOUT_FILENO, "  fake_os: %s(%p, %zu): %s\n", names[call], at,
+            bytes, what);
     abort();
 }
 

@@ -3,6 +3,7 @@
 // crime: free the middle of a pool's block
 // signal: SIGABRT
 // says: bigleaf: bl_pool_free(0x*): not the start of a block
+// says: bigleaf: free(0x*): not the start of a block
 //
 #include <bigleaf/pool.h>
 

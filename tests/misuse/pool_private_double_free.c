@@ -3,6 +3,7 @@
 // crime: free a private pool's block twice
 // signal: SIGABRT
 // says: bigleaf: bl_pool_free(0x*): double free
+// says: bigleaf: free(0x*): double free
 //
 #include <bigleaf/pool.h>
 

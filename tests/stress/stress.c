@@ -302,6 +302,7 @@ static void *lifetimes_body(void *arg) {
     return NULL;
 }
 
+#ifndef STRESS_WITHOUT_FORKS
 static void child_of_fork(struct worker *w) {
     alarm(60);
     for (int i = 0; i < 300; i++) {
@@ -338,6 +339,7 @@ static void *forks_body(void *arg) {
     }
     return NULL;
 }
+#endif
 
 struct scenario {
     const char *name;
@@ -347,7 +349,11 @@ struct scenario {
 static const struct scenario scenarios[] = {
     {"remote", remote_body},       {"exchange", exchange_body},
     {"churn", churn_body},         {"growth", growth_body},
-    {"lifetimes", lifetimes_body}, {"forks", forks_body}};
+    {"lifetimes", lifetimes_body},
+#ifndef STRESS_WITHOUT_FORKS
+    {"forks", forks_body},
+#endif
+};
 
 #define SCENARIOS (sizeof scenarios / sizeof scenarios[0])
 
