@@ -216,7 +216,8 @@ static void note_head(struct bl_compiler *c, bl_word head) {
     size_t depth = 0;
     for (uint32_t i = n; i-- > 0;) {
         const bl_word t = bl_deref(args[i]);
-        if (bl_tag(t) == BL_LVL && bl_cvar_of(c, t)->head_arg < 0)
+        // the first argument that it is, which the code meets first
+        if (bl_tag(t) == BL_LVL)
             bl_cvar_of(c, t)->head_arg = (int)i;
         bl_scratch(c->m)[depth++] = t;
     }

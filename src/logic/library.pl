@@ -165,6 +165,20 @@ _ ^ G :- call(G).
     W1 =@= W, !, W1 = W, Ts = [T|Ts1], '$group'(Ps, W, Ts1, Rest).
 '$group'(Rest, _, [], Rest).
 
+% Lambda expressions: Parameters>>Body, Free/Parameters>>Body.
+'>>'(Ps, B) :- copy_term(Ps>>B, Ps1>>B1), '$lambda'(Ps1, [], B1).
+'>>'(Ps, B, A) :- '$lambda_call'(Ps, B, [A]).
+'>>'(Ps, B, A, C) :- '$lambda_call'(Ps, B, [A, C]).
+'>>'(Ps, B, A, C, D) :- '$lambda_call'(Ps, B, [A, C, D]).
+'>>'(Ps, B, A, C, D, E) :- '$lambda_call'(Ps, B, [A, C, D, E]).
+'>>'(Ps, B, A, C, D, E, F) :- '$lambda_call'(Ps, B, [A, C, D, E, F]).
+'$lambda_call'(Free/Ps, B, As) :- !,
+    copy_term(Free/Ps>>B, Free/Ps1>>B1), '$lambda'(Ps1, As, B1).
+'$lambda_call'(Ps, B, As) :- copy_term(Ps>>B, Ps1>>B1), '$lambda'(Ps1, As, B1).
+'$lambda'([], As, B) :- !, ( As == [] -> call(B) ; apply(B, As) ).
+'$lambda'([P|Ps], [A|As], B) :- !, P = A, '$lambda'(Ps, As, B).
+'$lambda'(_, [], B) :- call(B).
+
 % ---- lists
 
 '$append'([], L, L).

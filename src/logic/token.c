@@ -311,18 +311,25 @@ static void integer(struct bl_lexer *x, struct bl_token *t, int radix) {
         bad(t, "integer has more than 61 bits");
 }
 
+// Whether an exponent stands at `ahead`.
+static bool is_exponent(const struct bl_source *s, size_t ahead) {
+    const int e = peek(s, ahead);
+    const int sign = peek(s, ahead + 1);
+    const bool has_sign = sign == '+' || sign == '-';
+    return (e == 'e' || e == 'E') &&
+           is_digit(has_sign ? peek(s, ahead + 2) : sign);
+}
+
+// 1.5, 1.5e3, 1e10.
 static void fraction(struct bl_lexer *x, struct bl_token *t) {
     struct bl_source *const s = x->source;
-    put_byte(x, take(s));
+    if (peek(s, 0) == '.')
+        put_byte(x, take(s));
     while (is_digit(peek(s, 0)))
         put_byte(x, take(s));
-    const int e = peek(s, 0);
-    const int sign = peek(s, 1);
-    const bool has_sign = sign == '+' || sign == '-';
-    if ((e == 'e' || e == 'E') && is_digit(has_sign ? peek(s, 2) : sign)) {
+    if (is_exponent(s, 0)) {
         put_byte(x, take(s));
-        if (has_sign)
-            put_byte(x, take(s));
+        put_byte(x, take(s)); // a sign or a digit
         while (is_digit(peek(s, 0)))
             put_byte(x, take(s));
     }
@@ -350,7 +357,7 @@ static void number(struct bl_lexer *x, struct bl_token *t) {
         }
     }
     integer(x, t, 10);
-    if (peek(s, 0) == '.' && is_digit(peek(s, 1))) {
+    if ((peek(s, 0) == '.' && is_digit(peek(s, 1))) || is_exponent(s, 0)) {
         t->error = NULL;
         fraction(x, t);
     }

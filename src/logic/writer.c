@@ -118,11 +118,19 @@ void bl_write_float(struct bl_out *o, double d) {
     }
     if (strpbrk(text, ".ein") == NULL) {
         strcat(text, ".0");
-    } else if (strchr(text, '.') == NULL && strchr(text, 'e') != NULL) {
-        char *const e = strchr(text, 'e');
-        memmove(e + 2, e, strlen(e) + 1);
-        memcpy(e, ".0", 2);
     }
+    char *const e = strchr(text, 'e');
+    if (e == NULL) {
+        bl_out_str(o, text);
+        return;
+    }
+    // 1e+100 is 1.0e100, 1.5e-07 is 1.5e-7
+    const long exponent = strtol(e + 1, NULL, 10);
+    *e = 0;
+    bl_out_str(o, text);
+    if (strchr(text, '.') == NULL)
+        bl_out_str(o, ".0");
+    snprintf(text, sizeof text, "e%ld", exponent);
     bl_out_str(o, text);
 }
 
@@ -252,12 +260,8 @@ static void open_if(struct writer *w, uint32_t priority, uint32_t place) {
 }
 
 static void begin_if(struct writer *w, uint32_t priority, uint32_t place) {
-    if (priority > place) {
-        if (w->o->bytes > 0 &&
-            kind_of((unsigned char)w->o->text[w->o->bytes - 1]) <= 2)
-            bl_out_char(w->o, ' ');
+    if (priority > place)
         bl_out_char(w->o, '(');
-    }
 }
 
 static bool infix(struct writer *w, bl_word t, uint32_t place) {
@@ -274,6 +278,19 @@ static bool infix(struct writer *w, bl_word t, uint32_t place) {
     return true;
 }
 
+// Whether the term gets brackets in such a place.
+static bool is_bracketed(bl_word t, uint32_t place) {
+    if (bl_is_atom(t))
+        return bl_op_is_any(t);
+    if (bl_tag(t) != BL_STR || bl_functor_arity(*bl_ptr(t)) > 2)
+        return false;
+    const bl_word name = bl_functor_name(*bl_ptr(t));
+    const enum bl_op_use use =
+        bl_functor_arity(*bl_ptr(t)) == 2 ? BL_INFIX : BL_PREFIX;
+    struct bl_op o;
+    return bl_op_find(name, use, &o) && o.priority > place;
+}
+
 static bool prefix(struct writer *w, bl_word t, uint32_t place) {
     const bl_word arg = bl_deref(bl_term_args(t)[0]);
     const bl_word name = bl_functor_name(bl_term_functor(t));
@@ -282,15 +299,13 @@ static bool prefix(struct writer *w, bl_word t, uint32_t place) {
     if (bl_op_find(name, BL_PREFIX, &o)) {
         begin_if(w, o.priority, place);
         put_atom(w, name);
-        // -(1) is not -1, and `- (a)` would be read as a call
-        const bool space =
-            (sign && bl_is_number(arg)) ||
-            (bl_is_atom(arg) && bl_op_is_any(arg)) ||
-            (bl_tag(arg) == BL_STR &&
-             bl_op_is_any(bl_functor_name(*bl_ptr(arg))));
-        if (space)
-            bl_out_char(w->o, ' ');
         open_if(w, o.priority, place);
+        if (sign && bl_is_number(arg)) { // -(1) is not -1
+            bl_out_char(w->o, '(');
+            push_text(w, ")");
+        } else if (is_bracketed(arg, o.right)) {
+            bl_out_char(w->o, ' ');
+        }
         push_term(w, arg, o.right);
         return true;
     }
@@ -346,13 +361,7 @@ static void write_operator(struct writer *w, bl_word name) {
         bl_out_char(w->o, ',');
         return;
     }
-    struct bl_op o = {.priority = 0};
-    (void)bl_op_find(name, BL_INFIX, &o);
-    const bool spaced =
-        (o.priority >= 700 && name != BL_ATOM(semicolon) &&
-         name != BL_ATOM(bar)) ||
-        is_name(bl_atom_text(name), bl_atom_bytes(name)) ||
-        name == BL_ATOM(arrow);
+    const bool spaced = is_name(bl_atom_text(name), bl_atom_bytes(name));
     if (spaced)
         bl_out_char(w->o, ' ');
     put_atom(w, name);
