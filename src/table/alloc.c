@@ -41,15 +41,16 @@ const char *bl_table_type_name(enum bl_table_type type) {
     return types[type].name;
 }
 
-size_t bl_table_type_bytes(enum bl_table_type type, unsigned class) {
+size_t bl_table_type_bytes(enum bl_table_type type, unsigned sizeclass) {
     if (types[type].bytes != 0)
         return types[type].bytes;
-    return type == BL_TYPE_CHUNK ? (size_t)32 << class : bl_class_bytes(class);
+    return type == BL_TYPE_CHUNK ? (size_t)32 << sizeclass
+                                 : bl_class_bytes(sizeclass);
 }
 
-static size_t type_align(enum bl_table_type type, unsigned class) {
+static size_t type_align(enum bl_table_type type, unsigned sizeclass) {
     const size_t align = types[type].align;
-    return bl_table_type_bytes(type, class) < align ? 32 : align;
+    return bl_table_type_bytes(type, sizeclass) < align ? 32 : align;
 }
 
 void bl_pools_init(struct bl_pools *pools, enum bl_table_alloc kind,
@@ -58,17 +59,18 @@ void bl_pools_init(struct bl_pools *pools, enum bl_table_alloc kind,
     pools->sharing = sharing;
     BL_CHECK(pthread_mutex_init(&pools->making, NULL) == 0);
     for (unsigned type = 0; type < BL_TYPE_COUNT; type++)
-        for (unsigned class = 0; class < BL_TABLE_CLASSES; class ++)
-            bl_store_relaxed(&pools->pool[type][class], NULL);
+        for (unsigned sizeclass = 0; sizeclass < BL_TABLE_CLASSES; sizeclass++)
+            bl_store_relaxed(&pools->pool[type][sizeclass], NULL);
 }
 
 static void drop_type(struct bl_pools *pools, unsigned type) {
-    for (unsigned class = 0; class < BL_TABLE_CLASSES; class ++) {
+    for (unsigned sizeclass = 0; sizeclass < BL_TABLE_CLASSES; sizeclass++) {
         // Relaxed: no other thread uses the pools now.
-        struct bl_pool *const pool = bl_load_relaxed(&pools->pool[type][class]);
+        struct bl_pool *const pool =
+            bl_load_relaxed(&pools->pool[type][sizeclass]);
         if (pool != NULL)
             bl_pool_delete(pool);
-        bl_store_relaxed(&pools->pool[type][class], NULL);
+        bl_store_relaxed(&pools->pool[type][sizeclass], NULL);
     }
 }
 
@@ -83,9 +85,9 @@ void bl_pools_drop(struct bl_pools *pools, enum bl_table_type type) {
 
 void bl_pools_add_stats(struct bl_pools *pools, enum bl_table_type type,
                         struct bl_table_memory_stats *out) {
-    for (unsigned class = 0; class < BL_TABLE_CLASSES; class ++) {
+    for (unsigned sizeclass = 0; sizeclass < BL_TABLE_CLASSES; sizeclass++) {
         const struct bl_pool *const pool =
-            bl_load_acquire(&pools->pool[type][class]);
+            bl_load_acquire(&pools->pool[type][sizeclass]);
         if (pool == NULL)
             continue;
         struct bl_pool_stats stats;
@@ -96,18 +98,18 @@ void bl_pools_add_stats(struct bl_pools *pools, enum bl_table_type type,
 }
 
 static struct bl_pool *make_pool(struct bl_pools *pools,
-                                 enum bl_table_type type, unsigned class) {
+                                 enum bl_table_type type, unsigned sizeclass) {
     const struct bl_pool_spec spec = {.name = types[type].name,
                                       .block_bytes =
-                                          bl_table_type_bytes(type, class),
-                                      .align = type_align(type, class),
+                                          bl_table_type_bytes(type, sizeclass),
+                                      .align = type_align(type, sizeclass),
                                       .sharing = pools->sharing};
     pthread_mutex_lock(&pools->making);
     // Relaxed: stored under the lock held here.
-    struct bl_pool *pool = bl_load_relaxed(&pools->pool[type][class]);
+    struct bl_pool *pool = bl_load_relaxed(&pools->pool[type][sizeclass]);
     if (pool == NULL) {
         pool = bl_pool_new(&spec);
-        bl_store_release(&pools->pool[type][class], pool);
+        bl_store_release(&pools->pool[type][sizeclass], pool);
     }
     pthread_mutex_unlock(&pools->making);
     return pool;
@@ -140,20 +142,20 @@ static void *malloc_aligned(size_t bytes, size_t align) {
 }
 
 void *bl_memory_alloc(struct bl_memory *memory, enum bl_table_type type,
-                      unsigned class) {
-    BL_ASSERT(class < BL_TABLE_CLASSES);
+                      unsigned sizeclass) {
+    BL_ASSERT(sizeclass < BL_TABLE_CLASSES);
     struct bl_pools *const pools = memory->pools;
-    const size_t bytes = bl_table_type_bytes(type, class);
+    const size_t bytes = bl_table_type_bytes(type, sizeclass);
     void *block;
     if (pools->kind == BL_ALLOC_MALLOC) {
         // Only whole lines gain from being aligned.
-        const size_t align = type_align(type, class);
+        const size_t align = type_align(type, sizeclass);
         block = malloc_aligned(bytes, align == 64 ? 64 : 0);
     } else {
         // Acquire: pairs with the release of the maker.
-        struct bl_pool *pool = bl_load_acquire(&pools->pool[type][class]);
+        struct bl_pool *pool = bl_load_acquire(&pools->pool[type][sizeclass]);
         if (BL_UNLIKELY(pool == NULL)) {
-            pool = make_pool(pools, type, class);
+            pool = make_pool(pools, type, sizeclass);
             if (pool == NULL)
                 return NULL;
         }
@@ -165,23 +167,23 @@ void *bl_memory_alloc(struct bl_memory *memory, enum bl_table_type type,
 }
 
 void bl_memory_free(struct bl_memory *memory, enum bl_table_type type,
-                    unsigned class, void *block) {
+                    unsigned sizeclass, void *block) {
     if (block == NULL)
         return;
     struct bl_pools *const pools = memory->pools;
     if (pools->kind == BL_ALLOC_MALLOC)
         free(block);
     else
-        bl_pool_free(bl_load_acquire(&pools->pool[type][class]), block);
-    count(memory, type, -1, -(int64_t)bl_table_type_bytes(type, class));
+        bl_pool_free(bl_load_acquire(&pools->pool[type][sizeclass]), block);
+    count(memory, type, -1, -(int64_t)bl_table_type_bytes(type, sizeclass));
 }
 
 void bl_memory_dispose(struct bl_memory *memory, enum bl_table_type type,
-                       unsigned class, void *block) {
+                       unsigned sizeclass, void *block) {
     if (memory->retired == NULL)
-        bl_memory_free(memory, type, class, block);
+        bl_memory_free(memory, type, sizeclass, block);
     else
-        bl_retired_add(memory->retired, type, class, block);
+        bl_retired_add(memory->retired, type, sizeclass, block);
 }
 
 void bl_memory_merge(struct bl_memory *to, struct bl_memory *from) {

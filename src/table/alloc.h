@@ -58,19 +58,19 @@ void bl_memory_init(struct bl_memory *memory, struct bl_pools *pools,
 // A block of the type, of the class given; types of one size have class 0
 // only. Not zeroed. NULL without memory.
 void *bl_memory_alloc(struct bl_memory *memory, enum bl_table_type type,
-                      unsigned class);
+                      unsigned sizeclass);
 void bl_memory_free(struct bl_memory *memory, enum bl_table_type type,
-                    unsigned class, void *block);
+                    unsigned sizeclass, void *block);
 
 // Frees a block that is no longer reachable: at once if the memory is private,
 // and once no thread can be reading it if it is shared.
 void bl_memory_dispose(struct bl_memory *memory, enum bl_table_type type,
-                       unsigned class, void *block);
+                       unsigned sizeclass, void *block);
 
 // Moves `from`'s counts to `to`.
 void bl_memory_merge(struct bl_memory *to, struct bl_memory *from);
 
 const char *bl_table_type_name(enum bl_table_type type);
-size_t bl_table_type_bytes(enum bl_table_type type, unsigned class);
+size_t bl_table_type_bytes(enum bl_table_type type, unsigned sizeclass);
 
 #endif

@@ -26,7 +26,7 @@ static bool ensure_room(struct bl_retired *retired) {
 }
 
 void bl_retired_add(struct bl_retired *retired, enum bl_table_type type,
-                    unsigned class, void *block) {
+                    unsigned sizeclass, void *block) {
     if (!ensure_room(retired))
         return;
     struct bl_epochs *const epochs = &retired->thread->space->epochs;
@@ -36,8 +36,8 @@ void bl_retired_add(struct bl_retired *retired, enum bl_table_type type,
         // return an epoch that others have long left, and stamp too early.
         .epoch = bl_add_acq_rel(&epochs->now, 1),
         .type = type,
-        .class = class};
-    retired->bytes += bl_table_type_bytes(type, class);
+        .sizeclass = sizeclass};
+    retired->bytes += bl_table_type_bytes(type, sizeclass);
     if (retired->count % RECLAIM_EVERY == 0 || retired->bytes >= RECLAIM_BYTES)
         bl_retired_reclaim(retired);
 }
@@ -80,7 +80,7 @@ static void free_older(struct bl_retired *retired, uint64_t epoch) {
     for (size_t i = 0; i < retired->count; i++) {
         const struct bl_retired_block *const b = &retired->blocks[i];
         if (b->epoch < epoch)
-            bl_memory_free(memory, b->type, b->class, b->block);
+            bl_memory_free(memory, b->type, b->sizeclass, b->block);
         else
             retired->blocks[kept++] = *b;
     }

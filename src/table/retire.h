@@ -31,7 +31,7 @@ struct bl_retired_block {
     void *block;
     uint64_t epoch;
     enum bl_table_type type;
-    unsigned class;
+    unsigned sizeclass;
 };
 
 // One thread's retired blocks, oldest first.
@@ -57,7 +57,7 @@ BL_INLINE void bl_retired_rest(struct bl_retired *retired,
 // Takes over a block that has just become unreachable for newcomers. A block
 // for which there is no room to remember it is never freed.
 void bl_retired_add(struct bl_retired *retired, enum bl_table_type type,
-                    unsigned class, void *block);
+                    unsigned sizeclass, void *block);
 
 // Moves `from`'s blocks to `to`; under space.lock where either is the space's.
 void bl_retired_hand_over(struct bl_retired *from, struct bl_retired *to);

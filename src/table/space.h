@@ -78,8 +78,8 @@ struct bl_design {
     // Takes the thread's frames out of what is shared, as their pools go next.
     void (*unlink_view)(struct bl_table_thread *thread,
                         struct bl_table_view *view);
-    // SS, FS: frees, one by one, a call trie that no thread has a view of, but
-    // not the `calls` themselves.
+    // Not of NS: frees, one by one, a call trie that no thread has a view of,
+    // but not the `calls` themselves.
     void (*free_shared)(struct bl_memory *memory,
                         struct bl_shared_calls *calls);
     // The root of the call trie that the view sees.

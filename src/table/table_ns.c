@@ -55,12 +55,6 @@ static void unlink_view(struct bl_table_thread *thread,
     (void)view;
 }
 
-static void free_shared(struct bl_memory *memory,
-                        struct bl_shared_calls *calls) {
-    (void)memory;
-    (void)calls;
-}
-
 static struct bl_trie_node *call_root(struct bl_table_view *view) {
     return &view->root;
 }
@@ -69,5 +63,4 @@ const struct bl_design bl_design_ns = {.call = call,
                                        .forget = forget,
                                        .free_view = free_view,
                                        .unlink_view = unlink_view,
-                                       .free_shared = free_shared,
                                        .call_root = call_root};

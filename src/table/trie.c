@@ -36,10 +36,10 @@ struct place {
 };
 
 static struct slots slots_of(uint64_t word, bool wide) {
-    const unsigned class = bl_set_class(word);
-    const unsigned bytes = class == 1 ? 32 : BL_LINE_BYTES;
+    const unsigned sizeclass = bl_set_class(word);
+    const unsigned bytes = sizeclass == 1 ? 32 : BL_LINE_BYTES;
     return (struct slots){.block = bl_set_block(word),
-                          .lines = bl_class_lines(class),
+                          .lines = bl_class_lines(sizeclass),
                           .per_line = bytes / (wide ? 8 : 4),
                           .low_bits = wide ? WIDE_LOW_BITS : NARROW_LOW_BITS,
                           .wide = wide};
@@ -140,12 +140,13 @@ bool bl_leaves_probe(uint64_t word, uint64_t token) {
 // large one, old block and new together, near what its members need.
 #define DOUBLING_CLASSES 15
 
-static unsigned next_class(unsigned class) {
-    return class < 3 || class >= DOUBLING_CLASSES ? class + 1 : class + 2;
+static unsigned next_class(unsigned sizeclass) {
+    return sizeclass < 3 || sizeclass >= DOUBLING_CLASSES ? sizeclass + 1
+                                                          : sizeclass + 2;
 }
 
-static uint64_t word_of(const void *block, unsigned class, bool wide) {
-    return (uint64_t)(uintptr_t)block << 8 | (uint64_t) class << 1 |
+static uint64_t word_of(const void *block, unsigned sizeclass, bool wide) {
+    return (uint64_t)(uintptr_t)block << 8 | (uint64_t)sizeclass << 1 |
            (wide ? BL_SET_WIDE : 0);
 }
 
@@ -188,14 +189,14 @@ static void move_narrow(const struct slots *from, const struct slots *to) {
 
 // A block of that class holding what the set `word` holds, or 0.
 static uint64_t make_larger(struct bl_memory *memory, enum bl_table_type type,
-                            uint64_t word, unsigned class, bool wide) {
-    void *const block = bl_memory_alloc(memory, type, class);
+                            uint64_t word, unsigned sizeclass, bool wide) {
+    void *const block = bl_memory_alloc(memory, type, sizeclass);
     if (block == NULL)
         return 0;
     BL_CHECK((uintptr_t)block >> BL_SLOT_POINTER_BITS == 0);
-    memset(block, 0, bl_class_bytes(class));
+    memset(block, 0, bl_class_bytes(sizeclass));
     const bool kids = type == BL_TYPE_CHILDREN;
-    const uint64_t larger = word_of(block, class, wide);
+    const uint64_t larger = word_of(block, sizeclass, wide);
     const struct slots to = slots_of(larger, wide);
     if (bl_set_class(word) != 0) {
         const struct slots from =
@@ -229,8 +230,8 @@ static bool kids_make_room(struct bl_memory *memory, struct bl_trie_node *node,
     for (;;) {
         const uint64_t lock = bl_load_relaxed(&node->kids) & BL_SET_LOCK;
         const uint64_t word = bl_load_relaxed(&node->kids) & ~BL_SET_LOCK;
-        const unsigned class = bl_set_class(word);
-        if (class != 0) {
+        const unsigned sizeclass = bl_set_class(word);
+        if (sizeclass != 0) {
             *s = slots_of(word, true);
             const struct place place = find_room(s, token, ANY_KID);
             BL_ASSERT(place.kind != FOUND);
@@ -240,7 +241,7 @@ static bool kids_make_room(struct bl_memory *memory, struct bl_trie_node *node,
         }
         const uint64_t larger =
             make_larger(memory, BL_TYPE_CHILDREN, word,
-                        class == 0 ? 1 : next_class(class), true);
+                        sizeclass == 0 ? 1 : next_class(sizeclass), true);
         if (larger == 0)
             return false;
         bl_store_release(&node->kids, larger | lock);
@@ -316,15 +317,15 @@ enum bl_leaf_kind bl_leaves_make_room(struct bl_memory *memory,
     BL_REQUIRE(token != 0);
     for (;;) {
         const uint64_t word = bl_load_relaxed(&node->leaves);
-        const unsigned class = bl_set_class(word);
+        const unsigned sizeclass = bl_set_class(word);
         const bool old_wide = (word & BL_SET_WIDE) != 0;
         const bool wide = old_wide || token >> 32 != 0;
         *room = (struct bl_leaf_room){.node = node};
         if (word == 0 && token >> TOKEN_BITS_IN_PLACE == 0)
             return BL_LEAF_ROOM;
-        if (class == 0 && word != 0 && word >> 8 == token)
+        if (sizeclass == 0 && word != 0 && word >> 8 == token)
             return BL_LEAF_FOUND;
-        if (class != 0 && wide == old_wide) {
+        if (sizeclass != 0 && wide == old_wide) {
             const struct slots s = slots_of(word, wide);
             const struct place place = find_room(&s, token, token);
             room->slot = (char *)s.block + place.at * (wide ? 8 : 4);
@@ -332,11 +333,12 @@ enum bl_leaf_kind bl_leaves_make_room(struct bl_memory *memory,
             if (place.kind != CROWDED)
                 return place.kind == FOUND ? BL_LEAF_FOUND : BL_LEAF_ROOM;
         }
-        const bool widen = wide && (!old_wide && class != 0);
-        const bool single_wide = class == 0 && (wide || word >> 40 != 0);
-        const unsigned larger_class = class == 0 ? 1
-                                      : widen    ? next_class(next_class(class))
-                                                 : next_class(class);
+        const bool widen = wide && (!old_wide && sizeclass != 0);
+        const bool single_wide = sizeclass == 0 && (wide || word >> 40 != 0);
+        const unsigned larger_class = sizeclass == 0 ? 1
+                                      : widen
+                                          ? next_class(next_class(sizeclass))
+                                          : next_class(sizeclass);
         const uint64_t larger = make_larger(memory, BL_TYPE_LEAVES, word,
                                             larger_class, wide || single_wide);
         if (larger == 0)
@@ -391,16 +393,16 @@ unsigned bl_chunk_class(const struct bl_answer_chunk *chunk) {
 
 struct bl_answer_chunk *bl_chunk_new(struct bl_memory *memory,
                                      const struct bl_answer_chunk *before) {
-    unsigned class = before == NULL ? 0 : bl_chunk_class(before) + 1;
-    if (class > BL_CHUNK_CLASS_MAX)
-        class = BL_CHUNK_CLASS_MAX;
+    unsigned sizeclass = before == NULL ? 0 : bl_chunk_class(before) + 1;
+    if (sizeclass > BL_CHUNK_CLASS_MAX)
+        sizeclass = BL_CHUNK_CLASS_MAX;
     if (memory->one_by_one)
-        class = 0;
+        sizeclass = 0;
     struct bl_answer_chunk *const chunk =
-        bl_memory_alloc(memory, BL_TYPE_CHUNK, class);
+        bl_memory_alloc(memory, BL_TYPE_CHUNK, sizeclass);
     if (chunk == NULL)
         return NULL;
-    chunk->capacity = ((uint32_t)2 << class) - 1;
+    chunk->capacity = ((uint32_t)2 << sizeclass) - 1;
     bl_store_relaxed(&chunk->next, NULL);
     bl_store_relaxed(&chunk->used, 0);
     return chunk;

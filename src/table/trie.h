@@ -83,12 +83,15 @@ BL_INLINE unsigned bl_set_class(uint64_t word) {
 BL_INLINE void *bl_set_block(uint64_t word) { return (void *)(word >> 8); }
 
 // Blocks are of 32 and 64 bytes, then of 2, 3, 4, 6, 8, 12, ... lines.
-BL_INLINE uint64_t bl_class_lines(unsigned class) {
-    return class < 3 ? 1 : (uint64_t)(2 | !(class & 1)) << ((class - 3) >> 1);
+BL_INLINE uint64_t bl_class_lines(unsigned sizeclass) {
+    return sizeclass < 3
+               ? 1
+               : (uint64_t)(2 | !(sizeclass & 1)) << ((sizeclass - 3) >> 1);
 }
 
-BL_INLINE size_t bl_class_bytes(unsigned class) {
-    return class == 1 ? 32 : (size_t)bl_class_lines(class) * BL_LINE_BYTES;
+BL_INLINE size_t bl_class_bytes(unsigned sizeclass) {
+    return sizeclass == 1 ? 32
+                          : (size_t)bl_class_lines(sizeclass) * BL_LINE_BYTES;
 }
 
 // Which of `lines` lines a token starts in; `low` bits of its value are left
@@ -144,11 +147,11 @@ BL_INLINE struct bl_trie_node *bl_kids_find(uint64_t word, uint64_t token) {
 // Where a narrow token is looked for first, in a set with narrow slots of at
 // least a line; NULL for other tokens and sets.
 BL_INLINE _Atomic uint32_t *bl_leaves_home(uint64_t word, uint64_t token) {
-    const unsigned class = bl_set_class(word);
-    if (BL_UNLIKELY(class < 2 || (word & BL_SET_WIDE) || token >> 32 != 0))
+    const unsigned sizeclass = bl_set_class(word);
+    if (BL_UNLIKELY(sizeclass < 2 || (word & BL_SET_WIDE) || token >> 32 != 0))
         return NULL;
     _Atomic uint32_t *const slots = bl_set_block(word);
-    return &slots[bl_token_line(token, 4, bl_class_lines(class)) * 16 +
+    return &slots[bl_token_line(token, 4, bl_class_lines(sizeclass)) * 16 +
                   ((token >> BL_TOKEN_KIND_BITS) & 15)];
 }
 

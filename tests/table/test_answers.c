@@ -67,9 +67,6 @@ static void call_is_found_again(struct bench *b) {
     expect_size_eq(bl_subgoal_depth(one), 2);
     expect_size_eq(tokens[0], number(1));
     expect_size_eq(tokens[1], 2);
-    struct bl_subgoal *const empty =
-        bl_table_call(b->thread, b->table, NULL, 0);
-    (void)empty;
 }
 
 static void call_without_tokens(struct bench *b) {
@@ -301,6 +298,39 @@ static void counts_follow_the_definitions(struct bench *b) {
     expect_str_eq(bl_table_name(b->table), "p");
 }
 
+static void count_visit(struct bl_subgoal *sg, void *arg) {
+    expect_int_eq(bl_subgoal_state(sg), BL_EVALUATING);
+    ++*(unsigned *)arg;
+}
+
+static void calls_are_visited(struct bench *b) {
+    expect_ptr_ne(bl_table_user(b->table), NULL);
+    struct bl_table *const other =
+        bl_table_new(b->space, "other", BL_TABLE_SS, NULL);
+    for (uint64_t i = 0; i < 10; i++)
+        bl_subgoal_evaluate(call_of(b, i));
+    bl_subgoal_evaluate(bl_table_call(b->thread, other, NULL, 0));
+    unsigned visits = 0;
+    bl_subgoal_each(b->thread, b->table, count_visit, &visits);
+    expect_int_eq(visits, 10);
+    bl_subgoal_each(b->thread, NULL, count_visit, &visits);
+    expect_int_eq(visits, 10 + 11);
+}
+
+static void nothing_counts_as_nothing(struct bench *b) {
+    struct bl_table_counts counts;
+    bl_table_count(b->thread, NULL, &counts);
+    expect_size_eq(counts.calls, 0);
+    expect_size_eq(counts.call_nodes, 0);
+    expect_size_eq(counts.call_depth.min, 0);
+    expect_size_eq(counts.answer_depth.min, 0);
+    call_of(b, 1);
+    bl_table_count(b->thread, b->table, &counts);
+    expect_size_eq(counts.calls, 1);
+    expect_size_eq(counts.answer_nodes, 1);
+    expect_size_eq(counts.answer_depth.min, 0);
+}
+
 #define FOR_EACH_VARIANT(name)                                                 \
     TEST(name) {                                                               \
         for (unsigned i = 0; i < VARIANTS; i++) {                              \
@@ -312,6 +342,8 @@ static void counts_follow_the_definitions(struct bench *b) {
 
 FOR_EACH_VARIANT(call_is_found_again)
 FOR_EACH_VARIANT(call_without_tokens)
+FOR_EACH_VARIANT(calls_are_visited)
+FOR_EACH_VARIANT(nothing_counts_as_nothing)
 FOR_EACH_VARIANT(answers_keep_their_order)
 FOR_EACH_VARIANT(tokens_of_all_widths)
 FOR_EACH_VARIANT(kinds_are_told_apart)
@@ -345,7 +377,15 @@ static void abolition_leaves_others_alone(struct bench *b,
             bl_answer_insert(both[k], sg[k], &token, 1);
         }
         bl_subgoal_complete(both[k], sg[k]);
+        expect_true(bl_subgoal_completed_elsewhere(sg[k]) ==
+                    (design == BL_TABLE_FS));
     }
+    struct bl_table_lock_stats locks;
+    bl_table_read_locks(b->space, &locks);
+    expect_size_eq(locks.taken, design == BL_TABLE_NS   ? 0
+                                : design == BL_TABLE_SS ? 2
+                                                        : 102);
+    expect_size_eq(locks.failed, 0);
     struct bl_answer_cursor cursor = {NULL, 0};
     expect_ptr_ne(bl_answer_next(sg[1], &cursor), NULL);
     expect_true(bl_table_abolish(b->thread, b->table));
