@@ -50,6 +50,8 @@ def main():
             if run.returncode != 0 and not found:
                 findings.add(source, 0, f"{TOOL} failed")
             for path, line, text in found:
+                if ROOT not in Path(path).parents:
+                    continue
                 if (path, line, text) not in seen:
                     seen.add((path, line, text))
                     findings.add(Path(path), line, text)
