@@ -156,7 +156,8 @@ ABI void malloc_stats(void) {
     say_bytes("blocks:       ", info.hblks);
 }
 
-#define SAME_AS(name) BL_EXPORT __attribute__((alias(#name), nothrow, copy(name)))
+#define SAME_AS(name)                                                          \
+    BL_EXPORT __attribute__((alias(#name), nothrow, copy(name)))
 
 void *__libc_malloc(size_t bytes) SAME_AS(malloc);
 void __libc_free(void *p) SAME_AS(free);

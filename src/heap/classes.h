@@ -9,9 +9,9 @@
 
 #include "base/base.h"
 
-#define BL_LINEAR_MAX 256      // bytes: classes in steps of 16 up to here
+#define BL_LINEAR_MAX 256 // bytes: classes in steps of 16 up to here
 #define BL_LINEAR_CLASSES 16
-#define BL_STEPS 8             // classes to a doubling above
+#define BL_STEPS 8 // classes to a doubling above
 #define BL_CLASS_MAX (64 * BL_KIB)
 #define BL_CLASSES (BL_LINEAR_CLASSES + 8 * BL_STEPS)
 

@@ -64,8 +64,8 @@ static void *class_alloc(uint32_t c) {
 static void *large_alloc(size_t bytes, size_t align, bool *zeroed) {
     if (bytes > PTRDIFF_MAX)
         return NULL;
-    const bool short_span = bytes <= BL_HUGE_SIZE / 2 &&
-                            align <= BL_HUGE_SIZE / 2;
+    const bool short_span =
+        bytes <= BL_HUGE_SIZE / 2 && align <= BL_HUGE_SIZE / 2;
     if (short_span || (bytes <= BL_SPAN_MAX && align <= BL_SLICE_BYTES)) {
         void *p = bl_span_alloc(bytes, align, zeroed);
         if (p != NULL)

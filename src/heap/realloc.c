@@ -20,7 +20,8 @@ static bool fits_well(size_t usable, size_t bytes) {
 
 static void *move_by_copy(void *p, size_t usable, size_t bytes) {
     const bool grower = bytes > usable && bytes >= GROWER_RUN_FROM;
-    void *q = grower && bl_heap_ready() ? bl_run_alloc(bytes) : bl_malloc(bytes);
+    void *q =
+        grower && bl_heap_ready() ? bl_run_alloc(bytes) : bl_malloc(bytes);
     if (q == NULL)
         return NULL;
     __builtin_memcpy(q, p, usable < bytes ? usable : bytes);

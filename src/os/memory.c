@@ -39,8 +39,8 @@ static int map_exactly(void *at, size_t bytes, int prot, int flags) {
 }
 
 static int os_map(void *at, size_t bytes, enum bl_os_page_kind kind) {
-    const int huge = kind == BL_OS_HUGETLB_PAGES ? MAP_HUGETLB | MAP_HUGE_2MIB
-                                                 : 0;
+    const int huge =
+        kind == BL_OS_HUGETLB_PAGES ? MAP_HUGETLB | MAP_HUGE_2MIB : 0;
     return map_exactly(at, bytes, PROT_READ | PROT_WRITE, huge);
 }
 

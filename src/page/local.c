@@ -16,7 +16,7 @@ _Thread_local struct bl_local *bl_self
     __attribute__((tls_model("initial-exec")));
 uintptr_t bl_seal;
 
-static struct bl_local *all_locals; // lock:bl_lock_locals
+static struct bl_local *all_locals;  // lock:bl_lock_locals
 static _Atomic(bool) parked_reports; // a parked local may have revived pages
 static _Atomic(bool) started;
 static pthread_key_t end_of_thread;

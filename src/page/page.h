@@ -59,13 +59,14 @@ struct bl_page {
     char *start;          // const: first byte of the page
     // Second line: chains, and what other threads write.
     _Alignas(64) _Atomic(uintptr_t) remote; // blocks, plus BL_REMOTE_NOTIFY
-    struct bl_page *next; // in the chain of the state
+    struct bl_page *next;                   // in the chain of the state
     struct bl_page *prev;
     struct bl_page *revived_next;
 };
 
-#define BL_PAGE_FULL ((uintptr_t)1)     // of `owner`
-#define BL_NOBODY ((uintptr_t)2)        // global or unused; not NULL, which a
+#define BL_PAGE_FULL ((uintptr_t)1) // of `owner`
+#define BL_NOBODY                                                              \
+    ((uintptr_t)2)                      // global or unused; not NULL, which a \
                                         // thread without local would match
 #define BL_REMOTE_NOTIFY ((uintptr_t)1) // of `remote`: report the next one
 
@@ -245,10 +246,10 @@ void bl_local_detach(void);
 void bl_pools_reserve(uint32_t count);
 
 struct bl_page_totals {
-    size_t blocks;       // in use, remote ones among them
-    size_t block_bytes;  // of these
+    size_t blocks;      // in use, remote ones among them
+    size_t block_bytes; // of these
     size_t pages;
-    size_t page_bytes;   // of all pages, spans among them
+    size_t page_bytes; // of all pages, spans among them
 };
 // A racy reading while other threads run.
 void bl_page_totals(struct bl_page_totals *out);

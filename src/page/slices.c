@@ -141,7 +141,8 @@ static void give_in(uint32_t unit, uint64_t mask) {
     }
     bin_remove(unit);
     u->free = 0; // the unit is not ours any more
-    bl_unit_release((char *)bl_territory.small + ((size_t)unit << BL_HUGE_SHIFT));
+    bl_unit_release((char *)bl_territory.small +
+                    ((size_t)unit << BL_HUGE_SHIFT));
 }
 
 void bl_slices_give(uint32_t first, unsigned count) {
@@ -212,8 +213,7 @@ static bool bring_in(const struct row *row, unsigned count, uint32_t units) {
     if (!bl_units_acquire_at(from, end - from, &dirty))
         return false;
     for (uint32_t unit = from; unit < end; unit++) {
-        *info(unit) =
-            (struct unit_info){.free = ALL, .dirty = dirty ? ALL : 0};
+        *info(unit) = (struct unit_info){.free = ALL, .dirty = dirty ? ALL : 0};
         bin_insert(unit, BINS - 1);
     }
     return true;

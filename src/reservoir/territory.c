@@ -78,7 +78,9 @@ bool bl_territory_reach_large(size_t units) {
            reach_hugetlb_bits(bl_territory.large, units);
 }
 
-struct bl_run *bl_run_records(void) { return (struct bl_run *)runs.at; }
+struct bl_run *bl_run_records(void) {
+    return (struct bl_run *)runs.at;
+}
 uint64_t *bl_free_address_bits(void) { return (uint64_t *)free_bits.at; }
 uint64_t *bl_hugetlb_bits(void) { return (uint64_t *)hugetlb_bits.at; }
 

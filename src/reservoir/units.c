@@ -13,7 +13,7 @@
 
 #define MOST_AHEAD 16 // units mapped by one call at most: 32 MiB
 
-static char *ahead;        // mapped, never handed out: `ahead_units` from here
+static char *ahead; // mapped, never handed out: `ahead_units` from here
 static size_t ahead_units;
 static size_t small_units;    // the small part was handed out so far
 static size_t free_addresses; // bits set in the bitmap

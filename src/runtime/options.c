@@ -15,8 +15,7 @@ struct bl_options bl_options = {
 #undef BL_PATH
 };
 
-static void complain(const char *name, const char *value,
-                     const char *allowed) {
+static void complain(const char *name, const char *value, const char *allowed) {
     char buffer[512];
     struct bl_text t;
     bl_message_begin(&t, buffer, sizeof buffer);

@@ -8,8 +8,10 @@
 #include "runtime/options.h"
 #include "runtime/report.h"
 
-#include <stdlib.h>
 #include <unistd.h>
+
+// Of <stdlib.h>, whose other functions are not for the runtime.
+extern int at_quick_exit(void (*function)(void));
 
 const char bl_runtime_version[] = "bigleaf-runtime " BL_VERSION;
 
