@@ -42,6 +42,7 @@ const char *bl_table_type_name(enum bl_table_type type) {
 }
 
 size_t bl_table_type_bytes(enum bl_table_type type, unsigned sizeclass) {
+    BL_CHECK(sizeclass < BL_TABLE_CLASSES);
     if (types[type].bytes != 0)
         return types[type].bytes;
     return type == BL_TYPE_CHUNK ? (size_t)32 << sizeclass
@@ -143,7 +144,6 @@ static void *malloc_aligned(size_t bytes, size_t align) {
 
 void *bl_memory_alloc(struct bl_memory *memory, enum bl_table_type type,
                       unsigned sizeclass) {
-    BL_ASSERT(sizeclass < BL_TABLE_CLASSES);
     struct bl_pools *const pools = memory->pools;
     const size_t bytes = bl_table_type_bytes(type, sizeclass);
     void *block;

@@ -125,14 +125,14 @@ struct bl_table_space {
 struct bl_table_thread {
     struct bl_table_thread_head head; // const: of the two memories below
     struct bl_table_space *space;     // const
-    unsigned number;                  // const
     struct bl_table_thread *next;     // space.lock
     struct bl_table_view *views;
     _Atomic uint64_t locks_taken;  // owner
     _Atomic uint64_t locks_failed; // owner
+    unsigned number;               // const
+    struct bl_retired retired;     // a line of its own
     struct bl_memory own;
     struct bl_memory common;
-    struct bl_retired retired;
     struct bl_pools pools; // private
 };
 

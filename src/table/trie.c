@@ -190,6 +190,8 @@ static void move_narrow(const struct slots *from, const struct slots *to) {
 // A block of that class holding what the set `word` holds, or 0.
 static uint64_t make_larger(struct bl_memory *memory, enum bl_table_type type,
                             uint64_t word, unsigned sizeclass, bool wide) {
+    if (sizeclass >= BL_TABLE_CLASSES)
+        return 0;
     void *const block = bl_memory_alloc(memory, type, sizeclass);
     if (block == NULL)
         return 0;

@@ -50,7 +50,7 @@ static void extend(struct bl_table_thread *thread, struct bl_subgoal *sg,
                    uint64_t nodes) {
     struct bl_answer_cursor cursor = {NULL, 0};
     const struct bl_answer *answer;
-    uint64_t buffer[2];
+    uint64_t buffer[4] = {0};
     while ((answer = bl_answer_next_fast(sg, &cursor)) != NULL) {
         const uint64_t *const at = bl_answer_read_fast(answer, buffer + 2);
         const uint64_t y = at[1] >> BL_TOKEN_KIND_BITS;
@@ -181,7 +181,7 @@ int main(int argc, char **argv) {
                                                            : BL_TABLE_NS;
             break;
         case 't':
-            s.threads = (unsigned)atoi(optarg);
+            s.threads = (unsigned)strtoul(optarg, NULL, 10);
             break;
         case 'a':
             s.options.alloc = strcmp(optarg, "malloc") == 0 ? BL_ALLOC_MALLOC
@@ -201,7 +201,7 @@ int main(int argc, char **argv) {
             s.options.spin = true;
             break;
         case 'R':
-            s.runs = (unsigned)atoi(optarg);
+            s.runs = (unsigned)strtoul(optarg, NULL, 10);
             break;
         default:
             return 2;

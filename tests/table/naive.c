@@ -40,7 +40,8 @@ bool naive_insert(struct naive_set *set, const uint64_t *tokens, size_t n) {
     if (set->count == set->capacity) {
         set->capacity = set->capacity == 0 ? 64 : set->capacity * 2;
         set->items = realloc(set->items, set->capacity * sizeof(*set->items));
-        assert_ptr_ne(set->items, NULL);
+        if (set->items == NULL)
+            abort();
     }
     struct naive_item *const item = &set->items[set->count++];
     size_t *const head = &set->heads[bucket_of(tokens, n)];

@@ -196,8 +196,8 @@ static void strides_do_not_explode(struct bench *b) {
                                        16,
                                        256,
                                        65536,
-                                       16 * 987,
-                                       16 * 121393,
+                                       (uint64_t)16 * 987,
+                                       (uint64_t)16 * 121393,
                                        (uint64_t)1 << 33,
                                        (uint64_t)16 * 433494437,
                                        0x9E3779B97F4A7C15u >> 3};
@@ -218,7 +218,7 @@ static void strides_do_not_explode(struct bench *b) {
                           BL_ANSWER_NEW);
         }
     }
-    expect_size_eq(bl_table_check(b->thread), 2 * 9 * 3000);
+    expect_size_eq(bl_table_check(b->thread), 54000);
     struct bl_table_memory_stats stats;
     bl_table_read_memory(b->space, BL_TYPE_LEAVES, &stats);
     expect_size_lt(stats.block_bytes, 9 * 3000 * 64);
