@@ -86,6 +86,7 @@ static void make_global(struct bl_page *page) {
     bl_store_relaxed(&page->owner, BL_NOBODY);
     bl_lock_acquire(&bl_lock_pages);
     bl_chain_push_last(&pool->global, page);
+    bl_add_relaxed(&pool->global_pages, 1);
     bl_lock_release(&bl_lock_pages);
 }
 

@@ -64,11 +64,11 @@ struct bl_page {
     struct bl_page *revived_next;
 };
 
-#define BL_PAGE_FULL ((uintptr_t)1) // of `owner`
-#define BL_NOBODY                                                              \
-    ((uintptr_t)2)                      // global or unused; not NULL, which a \
-                                        // thread without local would match
-#define BL_REMOTE_NOTIFY ((uintptr_t)1) // of `remote`: report the next one
+// Of `owner`. Nobody's is not NULL: a thread without a local would match it.
+#define BL_PAGE_FULL ((uintptr_t)1)
+#define BL_NOBODY ((uintptr_t)2)
+// Of `remote`: the next push is to be reported.
+#define BL_REMOTE_NOTIFY ((uintptr_t)1)
 
 enum bl_page_state {
     BL_PAGE_NONE,      // the slice holds no page, or is not a first one
@@ -108,11 +108,12 @@ struct bl_pool {
     uint8_t shift;
     uint8_t slices;
     bool is_private;
-    struct bl_entry own;    // of a private pool
-    struct bl_entry global; // lock:bl_lock_pages, pages without owner
-    size_t run_bytes;       // blocks too large for pages: a run each; else 0
-    uint32_t runs;          // lock:bl_lock_pages, 1 + index of the first run
-    uint32_t run_count;     // lock:bl_lock_pages
+    struct bl_entry own;            // of a private pool
+    struct bl_entry global;         // lock:bl_lock_pages, pages without owner
+    _Atomic(uint32_t) global_pages; // of these; written under the lock
+    size_t run_bytes;   // blocks too large for pages: a run each; else 0
+    uint32_t runs;      // lock:bl_lock_pages, 1 + index of the first run
+    uint32_t run_count; // lock:bl_lock_pages
     struct bl_pool *next_free;
 };
 

@@ -161,13 +161,15 @@ void bl_page_retire(struct bl_page *page) {
 }
 
 static struct bl_page *adopt_global(struct bl_pool *pool, uintptr_t owner) {
-    // A racy look: who misses a page just given up takes a fresh one.
-    if (pool->is_private || pool->global.first == &bl_no_page)
+    // Unlocked: who misses a page just given up takes a fresh one.
+    if (pool->is_private || bl_load_relaxed(&pool->global_pages) == 0)
         return NULL;
     bl_lock_acquire(&bl_lock_pages);
     struct bl_page *page = pool->global.first;
-    if (page != &bl_no_page)
+    if (page != &bl_no_page) {
         bl_chain_remove(&pool->global, page);
+        bl_sub_relaxed(&pool->global_pages, 1);
+    }
     bl_lock_release(&bl_lock_pages);
     if (page == &bl_no_page)
         return NULL;

@@ -30,9 +30,17 @@
 #include "os/os.h"
 
 #define BL_METADATA_BYTES (64 * BL_GIB)
+#ifdef __SANITIZE_THREAD__ // which leaves a program this range and no other
+#define BL_FIRST_TERRITORY ((uintptr_t)0x7ea000000000)
+#define BL_SMALL_BYTES (64 * BL_GIB)
+#define BL_LARGE_BYTES (256 * BL_GIB)
+#define BL_TERRITORY_BYTES (512 * BL_GIB)
+#else
+#define BL_FIRST_TERRITORY ((uintptr_t)0x100000000000)
 #define BL_SMALL_BYTES (4 * BL_TIB)
 #define BL_LARGE_BYTES (12 * BL_TIB - BL_METADATA_BYTES)
 #define BL_TERRITORY_BYTES (16 * BL_TIB)
+#endif
 
 // In the order of the choices of BIGLEAF_PAGES.
 enum bl_backing {

@@ -9,11 +9,6 @@
 //
 #include "reservoir/internal.h"
 
-#include <errno.h>
-
-#if defined(__x86_64__) || defined(__aarch64__)
-#define FIRST_CANDIDATE ((uintptr_t)0x100000000000)
-#endif
 #define CANDIDATES 4
 
 #define SLICES_AT ((uintptr_t)0)
@@ -93,19 +88,44 @@ static void place_tables(uintptr_t start) {
     bump.at = start + BUMP_AT;
 }
 
+static void lay_out(uintptr_t start) {
+    place_tables(start);
+    bl_territory.start = start;
+    bl_territory.slices = slices.at;
+    bl_territory.unit_info = unit_info.at;
+    bl_territory.small = start + BL_METADATA_BYTES;
+    bl_territory.large = bl_territory.small + BL_SMALL_BYTES;
+}
+
+static void withdraw(void) {
+    struct table *const all[] = {&slices,    &unit_info,    &runs,
+                                 &free_bits, &hugetlb_bits, &bump};
+    for (size_t i = 0; i < BL_ARRAY_LEN(all); i++) {
+        if (all[i]->mapped > 0)
+            bl_os.unmap((void *)all[i]->at, all[i]->mapped);
+        all[i]->mapped = 0;
+    }
+}
+
+// A place is ours where the beginnings of all tables and of the small part are
+// free: another runtime, or a sanitizer's shadow, may hold some of them.
+static bool claim(void) {
+    void *first_unit = (void *)bl_territory.small;
+    if (!table_reach(&bump, 1, 64 * BL_KIB) || !bl_territory_reach_small(1) ||
+        !bl_territory_reach_large(1) ||
+        bl_os.map(first_unit, BL_BASE_SIZE, BL_OS_BASE_PAGES) < 0)
+        return false;
+    bl_os.unmap(first_unit, BL_BASE_SIZE);
+    return true;
+}
+
 bool bl_reservoir_start(void) {
     _Static_assert(sizeof(struct bl_run) == 64, "run records are one line");
     for (uintptr_t i = 0; i < CANDIDATES; i++) {
-        const uintptr_t start = FIRST_CANDIDATE + i * BL_TERRITORY_BYTES;
-        place_tables(start);
-        if (!table_reach(&bump, 1, 64 * BL_KIB))
-            continue;
-        bl_territory.start = start;
-        bl_territory.slices = slices.at;
-        bl_territory.unit_info = unit_info.at;
-        bl_territory.small = start + BL_METADATA_BYTES;
-        bl_territory.large = bl_territory.small + BL_SMALL_BYTES;
-        return true;
+        lay_out(BL_FIRST_TERRITORY + i * BL_TERRITORY_BYTES);
+        if (claim())
+            return true;
+        withdraw();
     }
     return false;
 }
