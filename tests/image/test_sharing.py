@@ -2,8 +2,8 @@
 """Physical pages of text are counted once, and a start costs little.
 
 Two processes of one program at once: Pss of the shadow is half its Rss. Times
-are medians over alternating runs; they are checked against wide limits here
-(the machine may be busy) and printed for whoever wants the figures.
+are of alternating runs; they are printed, and checked only where
+BIGLEAF_TEST_QUIET is set: a busy machine says nothing about them.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ import time
 from pathlib import Path
 
 from image_kit import (Checks, coverage_of, environment, is_shadow, preloaded, read_smaps,
-                       run_command, shadow_root, waiting)
+                       run_command, shadow_root, shadows, waiting)
 
+QUIET = "BIGLEAF_TEST_QUIET" in os.environ
 RUNS = int(os.environ.get("BIGLEAF_TEST_RUNS", "15"))
 
 
@@ -62,7 +63,17 @@ def start_cost(checks: Checks, root: Path, name: str, command: list[str]) -> Non
         print(f"      {name}, {key}: {plain * 1e3:.2f} ms, image on {more * 1e3:+.2f} ms")
     key = "run" if name == "z3" else "preload"
     more = min(times[key]) - min(times[f"{key}, image off"])
-    checks.expect(more < 0.003, f"{name}: a later start costs {more * 1e3:.2f} ms more at best")
+    print(f"      {name}, {key}: {more * 1e3:+.2f} ms at best")
+    if QUIET:
+        checks.expect(more < 0.001, f"{name}: a later start costs under 1 ms more")
+
+
+def no_second_copy(checks: Checks, root: Path, name: str, command: list[str]) -> None:
+    before = [(p.name, p.stat().st_ino, p.stat().st_ctime_ns) for p in shadows(root)]
+    for start in (command, run_command() + command):
+        subprocess.run(start, env=environment(root), stdout=subprocess.DEVNULL, check=True)
+    after = [(p.name, p.stat().st_ino, p.stat().st_ctime_ns) for p in shadows(root)]
+    checks.expect(before == after != [], f"{name}: later starts make no copy")
 
 
 def first_cost(checks: Checks, name: str, command: list[str]) -> None:
@@ -73,7 +84,9 @@ def first_cost(checks: Checks, name: str, command: list[str]) -> None:
             second = seconds(run_command() + command, environment(root))
             times.append(first - second)
     cost = statistics.median(times)
-    checks.expect(cost < 0.25, f"{name}: the first start costs {cost * 1e3:.0f} ms more")
+    print(f"      {name}: the first start costs {cost * 1e3:.0f} ms more")
+    if QUIET:
+        checks.expect(cost < 0.05, f"{name}: the first start costs under 50 ms more")
 
 
 def main() -> None:
@@ -87,6 +100,7 @@ def main() -> None:
                 continue
             sharing(checks, root, name, [path, *command[1:]])
             start_cost(checks, root, name, [path, *version[1:]])
+            no_second_copy(checks, root, name, [path, *version[1:]])
             first_cost(checks, name, [path, *version[1:]])
     checks.finish()
 
