@@ -464,4 +464,14 @@ const char *bl_place_before_exec(const char *path, const char *shadow_root,
     return wrong;
 }
 
+#else
+
+const char *bl_place_before_exec(const char *path, const char *shadow_root,
+                                 bool runtime) {
+    (void)path;
+    (void)shadow_root;
+    (void)runtime;
+    return "programs are placed on x86-64 only";
+}
+
 #endif

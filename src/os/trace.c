@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#if defined(__x86_64__)
+
 #include "os/trace.h"
 
 #include "os/file.h"
@@ -358,3 +360,5 @@ int bl_trace_descriptor_path(int fd, char *path, size_t capacity) {
     path[n] = '\0';
     return 0;
 }
+
+#endif

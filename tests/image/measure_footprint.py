@@ -67,7 +67,8 @@ def build(scratch: Path, mebibytes: int) -> Path:
     random.Random(1).shuffle(order)
     lines = [".text", ".balign 2097152"]
     for n in range(count):
-        lines.append(f".balign 4096\n.skip {n % 60 * 64}\nf{n}: lea {n % 100}(%rdi,%rdi,2), %eax\n ret")
+        lines.append(f".balign 4096\n.skip {n % 60 * 64}\n"
+                     f"f{n}: lea {n % 100}(%rdi,%rdi,2), %eax\n ret")
     lines.append(".balign 2097152\n.section .data.rel.ro,\"aw\"\n.globl table\ntable:")
     lines += [f".quad f{n}" for n in order]
     lines.append(f".section .rodata\n.globl count\ncount: .long {count}\n"
