@@ -5,8 +5,8 @@
 // The tail. An object rarely ends on a unit's boundary. Where the rest of its
 // last unit is at most an eighth of the object, the unit is taken whole and
 // huge; else the last part gets base pages, and becomes huge when the object
-// has grown over it. An object that realloc grows is likely to grow again and
-// is rounded up to whole units at once.
+// has grown over it. An object that realloc grows is likely to grow again: its
+// last unit is taken whole where it covers half of it.
 //
 // Invariant of a run in use: mapped >= bytes, mapped <= 2^order units, and
 // [start, start + mapped) is mapped; of a warm one: `warm_units` of its units
@@ -18,6 +18,7 @@
 
 #define SLACK_SHIFT 3 // slack up to 1/8 of the object
 #define GROWER_WHOLE_FROM (2 * BL_HUGE_SIZE)
+#define GROWER_SLACK (BL_HUGE_SIZE / 2)
 
 static struct bl_run *run_at_index(size_t index) {
     return &bl_run_records()[index];
@@ -44,8 +45,9 @@ static void set_bytes(struct bl_run *run, size_t bytes) {
 
 static size_t mapped_for(size_t bytes, bool grown) {
     const size_t whole = bl_align_up(bytes, BL_HUGE_SIZE);
-    if (whole - bytes <= bytes >> SLACK_SHIFT ||
-        (grown && bytes >= GROWER_WHOLE_FROM))
+    const size_t slack = whole - bytes;
+    if (slack <= bytes >> SLACK_SHIFT ||
+        (grown && bytes >= GROWER_WHOLE_FROM && slack <= GROWER_SLACK))
         return whole;
     return bl_align_up(bytes, BL_BASE_SIZE);
 }

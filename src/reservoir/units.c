@@ -66,7 +66,10 @@ void *bl_unit_address_take(void) {
     return free_addresses > 0 ? take_free_address() : extend(1);
 }
 
+// Pool pages are touched when they are mapped, so none are mapped ahead.
 static size_t units_ahead(void) {
+    if (bl_reservoir_has_hugetlb())
+        return 1;
     size_t units = units_now() / 8;
     if (units > MOST_AHEAD)
         units = MOST_AHEAD;
