@@ -98,6 +98,11 @@ void bl_table_space_delete(struct bl_table_space *space);
 #define BL_TABLE_THREADS_MAX 4096
 struct bl_table_thread *bl_table_attach(struct bl_table_space *space);
 
+// Says that the thread makes no call for a while (it waits for a message, or
+// for other threads), so that nothing which the others replace need be kept for
+// it. Its next call ends the rest.
+void bl_table_rest(struct bl_table_thread *thread);
+
 // Drops the thread's private tables wholesale. Called by the thread itself, or
 // by another after the thread has ended.
 void bl_table_detach(struct bl_table_thread *thread);

@@ -57,6 +57,7 @@ static void count_view(struct bl_table_view *view,
 
 void bl_table_count(struct bl_table_thread *thread, struct bl_table *table,
                     struct bl_table_counts *out) {
+    bl_retired_enter(&thread->retired, &thread->space->epochs);
     memset(out, 0, sizeof(*out));
     out->call_depth.min = UINT64_MAX;
     out->answer_depth.min = UINT64_MAX;
@@ -169,6 +170,7 @@ static void check_call(struct bl_table_thread *thread, struct bl_subgoal *sg) {
 }
 
 uint64_t bl_table_check(struct bl_table_thread *thread) {
+    bl_retired_enter(&thread->retired, &thread->space->epochs);
     uint64_t answers = 0;
     for (struct bl_table_view *v = thread->views; v != NULL; v = v->next) {
         BL_CHECK(bl_view_find(thread, v->table) == v);

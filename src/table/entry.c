@@ -12,7 +12,7 @@ static struct bl_trie_node *find_call(struct bl_table_thread *thread,
                                       struct bl_shared_calls *calls,
                                       const uint64_t *tokens, size_t n,
                                       bool make) {
-    bl_retired_rest(&thread->retired, &thread->space->epochs);
+    bl_retired_enter(&thread->retired, &thread->space->epochs);
     struct bl_trie_node *node = &calls->root;
     for (size_t i = 0; i < n && node != NULL; i++)
         node = make ? bl_shared_step(thread, BL_TYPE_CALL_NODE, node, tokens[i])

@@ -25,6 +25,19 @@ static bool ensure_room(struct bl_retired *retired) {
     return true;
 }
 
+void bl_retired_see(struct bl_retired *retired, struct bl_epochs *epochs,
+                    uint64_t now) {
+    const bool at_work = bl_load_relaxed(&retired->seen) != BL_NOT_AT_WORK;
+    bl_store_release(&retired->seen, now);
+    // Pairs with the addition in `bl_retired_add`.
+    if (!at_work)
+        bl_add_acq_rel(&epochs->now, 0);
+}
+
+void bl_table_rest(struct bl_table_thread *thread) {
+    bl_store_release(&thread->retired.seen, BL_NOT_AT_WORK);
+}
+
 void bl_retired_add(struct bl_retired *retired, enum bl_table_type type,
                     unsigned sizeclass, void *block) {
     if (!ensure_room(retired))
@@ -32,7 +45,7 @@ void bl_retired_add(struct bl_retired *retired, enum bl_table_type type,
     struct bl_epochs *const epochs = &retired->thread->space->epochs;
     retired->blocks[retired->count++] = (struct bl_retired_block){
         .block = block,
-        // Pairs with the acquire in `bl_retired_rest`. A plain load might
+        // Pairs with the acquire in `bl_retired_enter`. A plain load might
         // return an epoch that others have long left, and stamp too early.
         .epoch = bl_add_acq_rel(&epochs->now, 1),
         .type = type,
@@ -65,7 +78,7 @@ static uint64_t adopt_and_find_oldest(struct bl_retired *retired) {
     bl_retired_hand_over(&space->orphans, retired);
     uint64_t oldest = UINT64_MAX;
     for (struct bl_table_thread *t = space->threads; t != NULL; t = t->next) {
-        // Acquire: pairs with `bl_retired_rest`; that thread's reads are over.
+        // Acquire: pairs with `bl_retired_see`; that thread's reads are over.
         const uint64_t seen = bl_load_acquire(&t->retired.seen);
         if (seen < oldest)
             oldest = seen;

@@ -3,17 +3,21 @@
 // Freeing blocks that readers without a lock may still hold.
 //
 // A shared set that was replaced by a larger one is retired: stamped with the
-// epoch in which it became unreachable, and freed once every thread attached
-// has been seen in a later epoch. A thread is seen whenever it enters a shared
-// trie, for it holds no block from one operation to the next. So a thread that
-// rests keeps retired blocks alive, but no more than one generation of sets:
-// together less than the sets in use.
+// epoch in which it became unreachable, and freed once every thread at work has
+// been seen in a later epoch. A thread is seen whenever it enters a shared
+// trie, for it holds no block from one operation to the next. It is not at work
+// before its first operation, nor after `bl_table_rest`. So a thread that waits
+// without having said so keeps retired blocks alive, but no more than one
+// generation of sets: together less than the sets in use.
 //
 // Why no fences: the new set is published before the epoch is advanced, and the
 // stamp is the value that this advance, one atomic addition, replaced. All
 // changes of the epoch being additions, a thread that reads a later value
 // (acquire) synchronises with ours and reads the new set from then on; its
-// note of that epoch (release) comes after all its reads of the old one.
+// note of that epoch (release) comes after all its reads of the old one. A
+// thread that comes back to work notes an epoch and then adds 0 to it: either
+// that comes before our addition, and we see the note; or after, and it reads
+// the new set.
 //
 #ifndef BL_TABLE_RETIRE_H
 #define BL_TABLE_RETIRE_H
@@ -22,6 +26,8 @@
 
 struct bl_table_space;
 struct bl_table_thread;
+
+#define BL_NOT_AT_WORK UINT64_MAX
 
 struct bl_epochs {
     _Alignas(64) _Atomic uint64_t now; // starts at 1
@@ -36,7 +42,8 @@ struct bl_retired_block {
 
 // One thread's retired blocks, oldest first.
 struct bl_retired {
-    _Alignas(64) _Atomic uint64_t seen; // written by the owner, release
+    _Alignas(64) _Atomic uint64_t seen; // written by the owner, release; or
+                                        // BL_NOT_AT_WORK
     struct bl_table_thread *thread;     // const; NULL: the space's
     struct bl_retired_block *blocks;    // owner
     size_t count;
@@ -44,14 +51,18 @@ struct bl_retired {
     size_t bytes; // since the last attempt to free some
 };
 
-// Owner, between two operations on shared tries.
-BL_INLINE void bl_retired_rest(struct bl_retired *retired,
-                               struct bl_epochs *epochs) {
+// Owner: notes that the thread has seen the epoch `now`.
+void bl_retired_see(struct bl_retired *retired, struct bl_epochs *epochs,
+                    uint64_t now);
+
+// Owner, before each operation on a shared trie.
+BL_INLINE void bl_retired_enter(struct bl_retired *retired,
+                                struct bl_epochs *epochs) {
     // Acquire: pairs with the advance in `bl_retired_add`.
     const uint64_t now = bl_load_acquire(&epochs->now);
     // Relaxed: only this thread writes it.
     if (BL_UNLIKELY(bl_load_relaxed(&retired->seen) != now))
-        bl_store_release(&retired->seen, now);
+        bl_retired_see(retired, epochs, now);
 }
 
 // Takes over a block that has just become unreachable for newcomers. A block

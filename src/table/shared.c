@@ -256,7 +256,7 @@ static void raise_depth(struct bl_answers *answers, size_t n) {
 enum bl_answer_result bl_shared_insert(struct bl_table_thread *thread,
                                        struct bl_answers *answers,
                                        const uint64_t *tokens, size_t n) {
-    bl_retired_rest(&thread->retired, &thread->space->epochs);
+    bl_retired_enter(&thread->retired, &thread->space->epochs);
     if (BL_UNLIKELY(bl_load_relaxed(&answers->depth_max) < n))
         raise_depth(answers, n);
     if (n == 0)

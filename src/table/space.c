@@ -78,6 +78,7 @@ static void init_thread(struct bl_table_thread *thread,
     thread->head.common = &thread->common;
     thread->space = space;
     thread->retired.thread = thread;
+    bl_store_relaxed(&thread->retired.seen, BL_NOT_AT_WORK);
     bl_pools_init(&thread->pools, space->options.alloc, BL_POOL_PRIVATE);
     bl_memory_init(&thread->own, &thread->pools, NULL, one_by_one);
     bl_memory_init(&thread->common, &space->pools, &thread->retired,
@@ -93,9 +94,6 @@ struct bl_table_thread *bl_table_attach(struct bl_table_space *space) {
     pthread_mutex_lock(&space->lock);
     const bool ok = take_number(space, &thread->number);
     if (ok) {
-        // Relaxed: under the lock that whoever looks at it holds.
-        bl_store_relaxed(&thread->retired.seen,
-                         bl_load_acquire(&space->epochs.now));
         thread->next = space->threads;
         space->threads = thread;
         space->thread_count++;

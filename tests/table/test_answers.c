@@ -158,6 +158,12 @@ static void kinds_are_told_apart(struct bench *b) {
 
 // A thread at work frees what it has replaced, also where it might be shared.
 static void replaced_sets_are_freed(struct bench *b) {
+    // Others are attached; one has worked before, and rests.
+    struct bl_table_thread *const idle = bl_table_attach(b->space);
+    struct bl_table_thread *const resting = bl_table_attach(b->space);
+    const uint64_t call[] = {number(1), 2};
+    bl_table_call(resting, b->table, call, 2);
+    bl_table_rest(resting);
     struct bl_subgoal *const sg = call_of(b, 1);
     for (uint64_t y = 1; y <= 200; y++) {
         for (uint64_t x = 1; x <= 500; x++) {
@@ -167,6 +173,9 @@ static void replaced_sets_are_freed(struct bench *b) {
     }
     expect_size_lt(blocks_of(b, BL_TYPE_LEAVES), 500 + 70);
     expect_size_lt(blocks_of(b, BL_TYPE_CHILDREN), 1 + 70);
+    bl_table_check(resting);
+    bl_table_detach(resting);
+    bl_table_detach(idle);
 }
 
 // A set turns wide at any size, and loses nothing.

@@ -273,6 +273,8 @@ static void *grow(void *arg) {
     for (uint64_t i = 0; i < GROWING_TOKENS * 4; i++) {
         const uint64_t at = i * step % GROWING_TOKENS;
         const uint64_t pair[] = {number(at % 3 + 1), growing_token(at)};
+        if (i % 97 == 0)
+            bl_table_rest(thread);
         fresh += bl_answer_insert(thread, sg, pair, 2) == BL_ANSWER_NEW;
     }
     for (uint64_t i = 0; i < GROWING_TOKENS; i++) {
