@@ -13,9 +13,9 @@ BL_LOCKS(BL_DEFINE_LOCK)
 
 enum { FREE, HELD, WAITED_FOR };
 
-// The thread that forks holds every lock; 0: nobody forks. Written only by
-// that thread while it holds them all.
-static _Atomic(int) forking_thread;
+// This thread forks and holds every lock. Thread-local, so that the child's one
+// thread, whose id is new, knows it too.
+static _Thread_local bool forking __attribute__((tls_model("initial-exec")));
 
 #if BL_CHECKS >= 2
 static _Thread_local uint32_t ranks_held; // bit r: a lock of rank r is held
@@ -39,12 +39,7 @@ static void note_freed(const struct bl_lock *lock) {
 #endif
 }
 
-// Pairs with the stores in the two fork functions: only the thread that stored
-// its own id can read it back, so relaxed is enough.
-static bool transparent(void) {
-    const int forker = bl_load_relaxed(&forking_thread);
-    return BL_UNLIKELY(forker != 0) && forker == bl_os_thread_id();
-}
+static bool transparent(void) { return BL_UNLIKELY(forking); }
 
 static void acquire(struct bl_lock *lock) {
     uint32_t seen = FREE;
@@ -85,12 +80,11 @@ void bl_locks_before_fork(void) {
 #define BL_TAKE(name, rank, guards) acquire(&name);
     BL_LOCKS(BL_TAKE)
 #undef BL_TAKE
-    bl_store_relaxed(&forking_thread, bl_os_thread_id());
+    forking = true;
 }
 
-// The child has a new thread id, so both sides free the locks by hand.
 void bl_locks_after_fork(void) {
-    bl_store_relaxed(&forking_thread, 0);
+    forking = false;
 #define BL_FREE(name, rank, guards) release(&name);
     BL_LOCKS(BL_FREE)
 #undef BL_FREE

@@ -32,10 +32,9 @@ static void before(void) {
 static void after_in_parent(void) { bl_locks_after_fork(); }
 
 static void after_in_child(void) {
-    // Transparent locks are the forking thread's, whose id has changed.
-    bl_locks_after_fork();
     if (bl_reservoir_has_hugetlb())
         bl_reservoir_leave_hugetlb();
+    bl_locks_after_fork();
     bl_runtime_after_fork_in_child();
 }
 
