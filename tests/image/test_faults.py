@@ -188,6 +188,29 @@ def mounts(checks: Checks, subject: Subject) -> None:
                 checks.expect(not shadows(root), f"{subject.name}: {what}: nothing is left there")
 
 
+def room(checks: Checks, scratch: Path) -> None:
+    """Shadows keep to half of the tmpfs; what was not used for long goes first."""
+    with mounted("size=40m") as root:
+        if not root:
+            return
+        subjects = [Subject(scratch, f"room-{n}", ["-no-pie"], False) for n in range(3)]
+        subjects[0].check(checks, root, "the first of three", "text shadow")
+        subjects[1].check(checks, root, "the second of three", "text shadow")
+        subjects[2].check(checks, root, "no room for the third", "too much of the tmpfs")
+        long_ago = time.time() - 2 * 3600
+        for seal in root.glob("bigleaf-*/room-0*.seal"):
+            os.utime(seal, (long_ago, long_ago))
+        subjects[2].check(checks, root, "the first makes room", "text shadow")
+        left = sorted(path.name[:6] for path in shadows(root))
+        checks.expect(left == ["room-1", "room-2"], f"the unused one went: {left}")
+        cleaned = subprocess.run([*run_command()[:1], "doctor", "--clean"], check=False,
+                                 env=environment(root), capture_output=True, text=True)
+        checks.expect("2 shadow copies removed" in cleaned.stdout and not shadows(root),
+                      f"doctor --clean: {cleaned.stdout.strip()}")
+        for subject in subjects:
+            subject.program.unlink()
+
+
 def upgrades(checks: Checks, scratch: Path, flags: list[str], launcher: bool) -> None:
     """The new program gets its own text, the running one keeps its."""
     old = Subject(scratch, "program-a", flags, launcher)
@@ -304,6 +327,7 @@ def main() -> None:
             kills(checks, subject, index)
         upgrades(checks, scratch, ["-no-pie"], False)
         upgrades(checks, scratch, ["-pie", "-fPIE"], True)
+        room(checks, scratch)
         raised_privileges(checks, scratch)
     checks.finish()
 
