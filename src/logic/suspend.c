@@ -133,6 +133,8 @@ bool bl_suspend(struct bl_machine *m, struct bl_goal *of, const bl_word *var,
     else
         of->consumers = c;
     of->last_consumer = c;
+    if (of->unvisited == NULL)
+        of->unvisited = c;
     t->suspensions++;
     if (bl_answer_count(of->sg) > 0)
         bl_goal_queue(t, of);

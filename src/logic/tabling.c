@@ -259,8 +259,10 @@ enum bl_tabling_step bl_tabling_insert(struct bl_machine *m,
         return BL_STEP_THROW;
     }
     // Somebody else's answer is new to this thread's consumers.
-    if (r == BL_ANSWER_NEW || g->shared)
+    if (r == BL_ANSWER_NEW || g->shared) {
+        g->grown = true;
         bl_goal_queue(t, g);
+    }
     return BL_STEP_FAIL;
 }
 
@@ -361,6 +363,16 @@ static enum bl_tabling_step merge(struct bl_machine *m, struct bl_goal *g,
                                                   : BL_STEP_THROW;
 }
 
+// The consumers that may have something to read: all of them where answers
+// came, else those that are new.
+static struct bl_consumer *begin_pass(struct bl_goal *g) {
+    struct bl_consumer *const first = g->grown ? g->consumers : g->unvisited;
+    g->queued = false;
+    g->grown = false;
+    g->unvisited = NULL;
+    return first;
+}
+
 enum bl_tabling_step bl_tabling_retry_generator(struct bl_machine *m) {
     struct bl_tabler *const t = m->tabler;
     struct bl_choice *const b = m->b;
@@ -370,8 +382,7 @@ enum bl_tabling_step bl_tabling_retry_generator(struct bl_machine *m) {
     while (g->low == g->dfn && t->work != g->work_mark) {
         struct bl_goal *const w = t->work;
         t->work = w->work_next;
-        w->queued = false;
-        const enum bl_tabling_step step = resume_from(m, w->consumers);
+        const enum bl_tabling_step step = resume_from(m, begin_pass(w));
         if (step != BL_STEP_FAIL || m->b != b)
             return step;
         if (BL_UNLIKELY(bl_load_relaxed(&m->heap_soft) == NULL) &&

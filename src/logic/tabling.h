@@ -39,8 +39,10 @@ struct bl_goal {
     struct bl_goal *parent;    // generator that was running when it was called
     struct bl_consumer *consumers;
     struct bl_consumer *last_consumer;
+    struct bl_consumer *unvisited; // first one added since the last pass
     uint32_t vars; // free variables of the call
     bool queued;   // stands on the stack of work
+    bool grown;    // has answers since the last pass over its consumers
     bool shared;   // others add answers too (FS)
 };
 
@@ -125,6 +127,7 @@ int bl_unify_answer(struct bl_machine *m, const struct bl_answer *answer,
                     const struct bl_subgoal *sg, const bl_word *vars,
                     size_t n);
 
+// Consumers of `g` have something to read.
 void bl_goal_queue(struct bl_tabler *t, struct bl_goal *g);
 
 // The call of a subgoal frame as a term on the heap, for messages.

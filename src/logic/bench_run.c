@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+//
+// A program run twice in one process, each time in so many threads that all
+// solve the same goal; the tables are dropped in between. Loading the program
+// is not part of the times; the threads' start and the dropping of private
+// tables at their end are, as in the source.
+//
+#include "logic/bench_run.h"
+
+#include "logic/bench_program.h"
+#include "logic/engine.h"
+#include "logic/record.h"
+#include "logic/tabling.h"
+#include "logic/worker.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+struct plan {
+    const char *program, *folder;
+    int threads;
+    struct bl_table_options tables;
+};
+
+static bool parse(struct plan *p, int argc, char **argv) {
+    for (int i = 1; i < argc; i++) {
+        const char *const a = argv[i];
+        if (strncmp(a, "--program=", 10) == 0)
+            p->program = a + 10;
+        else if (strncmp(a, "--programs=", 11) == 0)
+            p->folder = a + 11;
+        else if (strncmp(a, "--threads=", 10) == 0)
+            p->threads = atoi(a + 10);
+        else if (strcmp(a, "--tables=ss") == 0)
+            p->tables.design = BL_TABLE_SS;
+        else if (strcmp(a, "--tables=fs") == 0)
+            p->tables.design = BL_TABLE_FS;
+        else if (strcmp(a, "--locks=array") == 0)
+            p->tables.locks = BL_LOCKS_ARRAY;
+        else if (strcmp(a, "--alloc=malloc") == 0)
+            p->tables.alloc = BL_ALLOC_MALLOC;
+    }
+    return p->program != NULL && p->threads >= 1;
+}
+
+static double process_seconds(void) {
+    struct rusage u;
+    getrusage(RUSAGE_SELF, &u);
+    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+           (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1e-6;
+}
+
+// The processor time of the whole process, so that what threads do at their
+// end counts too.
+static struct bl_worker_report run_once(struct bl_machine *m,
+                                        const struct bl_record *goal,
+                                        int threads) {
+    const double before = process_seconds();
+    struct bl_worker_report r = bl_workers_run(m, goal, threads);
+    r.cpu_seconds = process_seconds() - before;
+    (void)bl_table_abolish_all(m->tabler->thread);
+    return r;
+}
+
+static void print_run(const char *name, const struct bl_worker_report *r) {
+    printf("\"%s\":{\"cpu_seconds\":%.6f,\"wall_seconds\":%.6f},", name,
+           r->cpu_seconds, r->wall_seconds);
+}
+
+// The counts are those of the goal run once more in this very thread, after
+// the times were taken.
+static bool print_counts(struct bl_machine *m, bl_word goal) {
+    struct bl_query q;
+    struct bl_table_counts c;
+    const bool ok = bl_query_open(m, &q, goal) == BL_RUN_TRUE;
+    bl_query_close(m, &q);
+    bl_table_count(m->tabler->thread, NULL, &c);
+    printf("\"calls\":%llu,\"call_nodes\":%llu,\"unique\":%llu,"
+           "\"repeated\":%llu,\"answer_nodes\":%llu}\n",
+           (unsigned long long)c.calls, (unsigned long long)c.call_nodes,
+           (unsigned long long)c.unique, (unsigned long long)c.repeated,
+           (unsigned long long)c.answer_nodes);
+    return ok;
+}
+
+int bl_bench_run(int argc, char **argv) {
+    struct plan p = {.threads = 1};
+    struct bl_out text = {0};
+    if (!parse(&p, argc, argv))
+        return 2;
+    if (!bl_bench_program_text(p.program, p.folder, &text))
+        return 3;
+    struct bl_machine *const m =
+        bl_engine_start(&p.tables) ? bl_engine_machine() : NULL;
+    if (m == NULL)
+        return 3;
+    bl_worker_adopt(m);
+    if (bl_consult_text(m, p.program, text.text, text.bytes, false) != 0)
+        return 2;
+    bl_out_fini(&text);
+    const bl_word goal = bl_atom_str("run");
+    struct bl_record *const r = bl_record_make(m, &goal, 1);
+    BL_CHECK(r != NULL);
+    const struct bl_worker_report first = run_once(m, r, p.threads);
+    struct rusage peak;
+    getrusage(RUSAGE_SELF, &peak);
+    const struct bl_worker_report second = run_once(m, r, p.threads);
+    printf("{\"schema\":\"leaflog.bench/1\",\"program\":\"%s\","
+           "\"threads\":%d,\"peak_rss_kib\":%ld,",
+           p.program, p.threads, peak.ru_maxrss);
+    print_run("first", &first);
+    print_run("second", &second);
+    const bool ok = print_counts(m, goal);
+    bl_record_free(r);
+    const bool both =
+        first.status == BL_RUN_TRUE && second.status == BL_RUN_TRUE;
+    return ok && both ? 0 : 1;
+}
