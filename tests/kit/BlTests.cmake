@@ -57,6 +57,9 @@ endfunction()
 # bl_malloc_test(LABEL NAME SOURCES file... [VARIANTS ...] [ARGS ...]
 #                [LIBS ...] [ENV ...] [TIMEOUT s] [NO_KIT] [SERIAL])
 function(bl_malloc_test label name)
+  if(BL_SANITIZE)
+    return() # it would test the sanitizer's malloc
+  endif()
   cmake_parse_arguments(arg "NO_KIT;SERIAL" "TIMEOUT" "SOURCES;VARIANTS;ARGS;LIBS;ENV" ${ARGN})
   if(NOT arg_VARIANTS)
     set(arg_VARIANTS libc preload static base off)

@@ -23,7 +23,7 @@ def main() -> int:
         (["stops_at"], 1, ["3 == 4", "FAILED  stops_at_assert"]),
         (["skipped"], 77, ["skipped: no kernel here",
                            "0 passed, 0 failed, 1 skipped"]),
-        (["crash"], 1, ["ended by signal 11"]),
+        (["crash"], 1, ["ended by signal 9"]),
         (["too_long"], 1, ["not done after"]),
         (["child_fails"], 1, ["child ended with status 1"]),
         (["--seed", "77", "seed_is"], 0, ["seed 77", "passed  seed_is_given"]),
