@@ -34,7 +34,7 @@ static function *const interface[] = {
     (function *)bl_table_space_new,  (function *)bl_table_user,
 };
 
-#define NODES 10
+#define NODES ((uint64_t)10)
 
 static uint64_t number(uint64_t value) { return value << 3 | 1; }
 
@@ -71,5 +71,8 @@ int main(void) {
                     counts.answer_nodes == 1 + NODES + NODES * NODES;
     bl_table_detach(thread);
     bl_table_space_delete(space);
+    for (size_t i = 0; i < sizeof(interface) / sizeof(interface[0]); i++)
+        if (interface[i] == NULL)
+            return 1;
     return ok ? 0 : 1;
 }
