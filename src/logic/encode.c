@@ -8,6 +8,7 @@
 //
 #include "logic/tabling.h"
 
+#include "logic/engine.h"
 #include "logic/error.h"
 #include "logic/record.h"
 
@@ -101,6 +102,10 @@ long bl_encode(struct bl_machine *m, const bl_word *terms, size_t n,
         *bl_ptr(t->var[i]) = t->var[i];
     if (!keep_vars)
         t->vars = 0;
+    if (ok && bl_engine.token_limit != 0 && tokens > bl_engine.token_limit) {
+        bl_throw_resource(m, "term_size");
+        ok = false;
+    }
     return ok ? (long)tokens : -1;
 }
 

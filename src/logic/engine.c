@@ -24,8 +24,8 @@ struct bl_machine *bl_engine_machine(void) {
     struct bl_machine *const m = bl_machine_new();
     if (m == NULL)
         return NULL;
-    if (bl_engine.memory_limit != 0)
-        m->memory_limit = bl_engine.memory_limit;
+    m->memory_limit = bl_engine.memory_limit != 0 ? bl_engine.memory_limit
+                                                  : BL_DEFAULT_MEMORY;
     if (!bl_tabling_open(m, bl_engine.space) || !bl_io_open(m)) {
         bl_tabling_close(m);
         bl_machine_delete(m);

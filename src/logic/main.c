@@ -24,6 +24,9 @@ static const char usage[] =
     "  --alloc=SOURCE     pages or malloc: where table blocks come from\n"
     "  --one-by-one       one allocation per answer, for comparisons\n"
     "  --memory=SIZE      limit on the stacks of each thread, as 500M or 2G\n"
+    "                     (4G where none is given)\n"
+    "  --table-memory=SIZE  limit on all tables together\n"
+    "  --term-size=N      limit on the symbols of a call or answer in a table\n"
     "  --time=SECONDS     limit on the goal\n"
     "  --stats            print the figures of the tables at the end\n"
     "  --json             print answers, and figures, as JSON\n"
@@ -101,6 +104,10 @@ static bool valued_option(struct command *c, const char *arg) {
         c->tables.alloc = (enum bl_table_alloc)i;
     } else if ((v = value_of(arg, "--memory")) != NULL) {
         ok = read_size(v, &c->memory);
+    } else if ((v = value_of(arg, "--table-memory")) != NULL) {
+        ok = read_size(v, &bl_engine.table_limit);
+    } else if ((v = value_of(arg, "--term-size")) != NULL) {
+        ok = read_size(v, &bl_engine.token_limit);
     } else if ((v = value_of(arg, "--time")) != NULL) {
         char *end;
         c->seconds = strtod(v, &end);

@@ -9,6 +9,7 @@
 #include "logic/arith.h"
 #include "logic/clause.h"
 #include "logic/error.h"
+#include "logic/goal.h"
 #include "logic/message.h"
 #include "logic/profile.h"
 #include "logic/record.h"
@@ -138,64 +139,7 @@ static void disarm(struct bl_machine *m, const struct bl_choice *level) {
     b->alt = no_more;
 }
 
-// ---- calls of goals given as terms
-
-static bool is_control(bl_word functor) {
-    const bl_word name = bl_functor_name(functor);
-    const uint32_t n = bl_functor_arity(functor);
-    if (n == 2)
-        return name == BL_ATOM(comma) || name == BL_ATOM(semicolon) ||
-               name == BL_ATOM(arrow) || name == BL_ATOM(softarrow);
-    if (n == 1)
-        return name == BL_ATOM(not_provable) || name == BL_ATOM(not);
-    return n == 0 && name == BL_ATOM(cut);
-}
-
-// Adds the extra arguments of call/N to the goal, as a term.
-static bl_word with_arguments(struct bl_machine *m, bl_word goal,
-                              bl_word functor, uint32_t n, uint32_t extra) {
-    bl_word args[2 * BL_MAX_ARITY];
-    for (uint32_t i = 0; i < n; i++)
-        args[i] = bl_term_args(goal)[i];
-    for (uint32_t i = 0; i < extra; i++)
-        args[n + i] = m->x[1 + i];
-    return bl_struct(m, functor, args);
-}
-
-// Makes of call/N with its arguments in the registers a call of a predicate,
-// again with its arguments there; NULL with the ball set.
-static struct bl_pred *call_goal(struct bl_machine *m, uint32_t extra) {
-    bl_word goal = bl_deref(m->x[0]);
-    const bl_word colon = BL_FN(colon_2);
-    while (bl_tag(goal) == BL_STR && *bl_ptr(goal) == colon)
-        goal = bl_deref(bl_ptr(goal)[2]);
-    if (bl_is_var(goal)) {
-        bl_throw_instantiation(m);
-        return NULL;
-    }
-    if (!bl_is_callable(goal)) {
-        bl_throw_type(m, BL_ATOM_callable, goal);
-        return NULL;
-    }
-    const bl_word own = bl_term_functor(goal);
-    const uint32_t n = bl_functor_arity(own);
-    if (n + extra > BL_MAX_ARITY) {
-        bl_throw_representation(m, "max_arity");
-        return NULL;
-    }
-    const bl_word functor =
-        extra == 0 ? own : bl_functor(bl_functor_name(own), n + extra);
-    if (is_control(functor)) {
-        m->x[0] = extra == 0 ? goal
-                             : with_arguments(m, goal, functor, n, extra);
-        m->x[1] = bl_level_of(m, m->b);
-        return bl_pred_ensure(BL_FN(body_2));
-    }
-    __builtin_memmove(m->x + n, m->x + 1, extra * sizeof(bl_word));
-    for (uint32_t i = 0; i < n; i++)
-        m->x[i] = bl_term_args(goal)[i];
-    return bl_pred_ensure(functor);
-}
+// ---- catch, undefined predicates, numbers, tests
 
 static bool open_catch(struct bl_machine *m) {
     struct bl_choice *const b = bl_choice_push(m, bl_code_catch, 4);
@@ -879,7 +823,7 @@ more: {
 }
 E_CALL:
     m->b0 = m->b;
-    p = call_goal(m, p->arity - 1);
+    p = bl_goal_to_call(m, p->arity - 1);
     if (p == NULL)
         goto error;
     goto dispatch;

@@ -4,6 +4,7 @@
 //
 #include "logic/tabling.h"
 
+#include "logic/engine.h"
 #include "logic/error.h"
 #include "logic/join.h"
 #include "logic/record.h"
@@ -15,6 +16,8 @@
 // Answers: subgoal frame, next answer, cursor, variables. Resumption:
 // consumer, variables.
 enum { GENERATOR_WORDS = 1, ANSWER_WORDS = 4, RESUME_WORDS = 1 };
+
+enum { LIMIT_EVERY = 16384 }; // insertions between looks at the table limit
 
 bool bl_tabling_open(struct bl_machine *m, struct bl_table_space *space) {
     struct bl_tabler *const t = calloc(1, sizeof *t);
@@ -248,6 +251,22 @@ enum bl_tabling_step bl_tabling_call(struct bl_machine *m, struct bl_pred *p) {
 
 // ---- new answers
 
+static bool within_limit(struct bl_machine *m) {
+    if (bl_engine.table_limit == 0)
+        return true;
+    uint64_t bytes = 0;
+    for (int i = 0; i < BL_TYPE_COUNT; i++) {
+        struct bl_table_memory_stats s;
+        bl_table_read_memory(bl_engine.space, (enum bl_table_type)i, &s);
+        bytes += s.mapped_bytes > s.block_bytes ? s.mapped_bytes
+                                                : s.block_bytes;
+    }
+    if (bytes <= bl_engine.table_limit)
+        return true;
+    bl_throw_resource(m, "table_space");
+    return false;
+}
+
 enum bl_tabling_step bl_tabling_insert(struct bl_machine *m,
                                        struct bl_goal *g,
                                        const uint64_t *token, size_t n) {
@@ -263,6 +282,8 @@ enum bl_tabling_step bl_tabling_insert(struct bl_machine *m,
         g->grown = true;
         bl_goal_queue(t, g);
     }
+    if (BL_UNLIKELY(++t->inserted % LIMIT_EVERY == 0) && !within_limit(m))
+        return BL_STEP_THROW;
     return BL_STEP_FAIL;
 }
 

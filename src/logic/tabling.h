@@ -77,7 +77,7 @@ struct bl_tabler {
     struct bl_frame_code *frame;
     size_t frames, frame_capacity;
     struct bl_goal *free_goals;
-    uint64_t suspensions, resumptions;
+    uint64_t suspensions, resumptions, inserted;
 };
 
 // What a step of tabling tells the machine to do.

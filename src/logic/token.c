@@ -222,6 +222,7 @@ static const char *escape(struct bl_source *s, uint32_t *code, bool *nothing) {
 
 static void quoted(struct bl_lexer *x, struct bl_token *t, int quote) {
     struct bl_source *const s = x->source;
+    const char *wrong = NULL; // told at the end, so that reading goes on there
     take(s);
     for (;;) {
         const int c = peek(s, 0);
@@ -243,11 +244,9 @@ static void quoted(struct bl_lexer *x, struct bl_token *t, int quote) {
             uint32_t code = 0;
             bool nothing;
             const char *const why = escape(s, &code, &nothing);
-            if (why != NULL) {
-                bad(t, why);
-                return;
-            }
-            if (!nothing)
+            if (why != NULL)
+                wrong = why;
+            else if (!nothing)
                 put_code(x, code);
         } else {
             put_byte(x, c);
@@ -256,6 +255,8 @@ static void quoted(struct bl_lexer *x, struct bl_token *t, int quote) {
     t->kind = quote == '\''  ? BL_TOKEN_QUOTED
               : quote == '"' ? BL_TOKEN_STRING
                              : BL_TOKEN_BACKQUOTE;
+    if (wrong != NULL)
+        bad(t, wrong);
 }
 
 // ---- numbers

@@ -105,9 +105,7 @@ static bool print_bindings(struct bl_machine *m,
                                            .n_vars = q->n_vars};
         bl_out_str(&o, v->name);
         bl_out_str(&o, " = ");
-        struct bl_write_options own = w;
-        own.n_vars = bl_is_var(value) ? q->n_vars : 0;
-        bl_write_term(m, &o, value, &own);
+        bl_write_term(m, &o, value, &w);
     }
     fputs(any ? o.text : "true", stdout);
     bl_out_fini(&o);

@@ -1,0 +1,31 @@
+%: args -g main
+%: exit 2
+%> existence_error(procedure,nope/2)
+%> instantiation_error
+%> type_error(integer,a)
+%> evaluation_error(zero_divisor)
+%> evaluation_error(int_overflow)
+%> type_error(callable,1)
+%> type_error(callable,(fail,1))
+%> domain_error(not_less_than_zero,-1)
+%> permission_error(modify,static_procedure,atom_length/2)
+%> representation_error(max_arity)
+%> existence_error(stream,nowhere)
+%! leaflog: error: unknown procedure: missing/1
+%!     in last/0, FILE:30
+% Errors are ISO terms; one that nobody catches names its place.
+e(1, nope(1, 2)).
+e(2, atom_length(_, _)).
+e(3, atom_length(abc, a)).
+e(4, _ is 1 // 0).
+e(5, _ is 1 << 60).
+e(6, call(1)).
+e(7, call((fail, 1))).
+e(8, length(_, -1)).
+e(9, assertz(atom_length(1, 2))).
+e(10, functor(_, f, 1000)).
+e(11, write(nowhere, x)).
+main :- e(_, G), catch(G, error(E, _), true), print(E), nl, fail.
+main :- last.
+last :-
+    missing(1), true.

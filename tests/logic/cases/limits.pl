@@ -1,0 +1,15 @@
+%: args -g main --memory=200M
+%> resource_error(memory)
+%> resource_error(memory)
+%> time_limit_exceeded
+%> alive
+% A limit that is met is an error like any other, and the machine goes on.
+main :-
+    catch(runaway(1), error(E, _), true), print(E), nl,
+    catch(grow(a), error(F, _), true), print(F), nl,
+    catch(call_with_time_limit(0.2, spin), G, true), print(G), nl,
+    writeln(alive).
+runaway(X) :- runaway(X), stop.
+stop.
+grow(X) :- grow(f(X)).
+spin :- spin.
