@@ -3,10 +3,13 @@
 """Adds up what ctest left in its JUnit files and prints the closing lines.
 
 usage: report-tests.py [--must-run FILE] JUNIT.xml...
+       report-tests.py --failures JUNIT.xml...
 
 With --must-run each line of FILE is a name pattern (as of a shell); a test
 that matches one and was skipped is a failure, and so is a pattern that no
 test matches. Exit status 1 on any failure, and where no test ran.
+
+With --failures it prints the beginning of what each failed test printed.
 """
 
 import argparse
@@ -25,6 +28,18 @@ def read_results(path):
     suite = ElementTree.parse(path).getroot()
     return [(case.get("name"), case.get("status"))
             for case in suite.iter("testcase")]
+
+
+def print_failures(path, most=40, width=300):
+    for case in ElementTree.parse(path).getroot().iter("testcase"):
+        if case.get("status") != FAILED:
+            continue
+        lines = (case.findtext("system-out") or "").strip().splitlines()
+        print(f"\n-- failed: {case.get('name')}")
+        for line in lines[:most]:
+            print("   " + line[:width])
+        if len(lines) > most:
+            print(f"   ... {len(lines) - most} lines more")
 
 
 def not_run_though_they_must(patterns, results):
@@ -50,7 +65,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--must-run", type=Path, metavar="FILE")
     parser.add_argument("junit", type=Path, nargs="*")
+    parser.add_argument("--failures", action="store_true")
     options = parser.parse_args()
+    if options.failures:
+        for path in options.junit:
+            print_failures(path)
+        return
     results = [r for path in options.junit for r in read_results(path)]
     passed = [test for test, status in results if status == PASSED]
     failed = [test for test, status in results if status == FAILED]
