@@ -361,9 +361,10 @@ TEST(eight_threads_fs) { run_all(BL_TABLE_FS, 8); }
 
 TEST_LIMIT(a_hundred_threads, 110) {
     struct bl_random r = {bl_test_seed()};
-    for (unsigned design = 0; design < 3; design++) {
+    for (unsigned i = 0; i < 6; i++) {
         const struct bl_table_options options = {
-            .design = (enum bl_table_design)design};
+            .design = (enum bl_table_design)(i % 3),
+            .alloc = (enum bl_table_alloc)(i / 3)};
         run(&options, THREADS_MAX, &r);
     }
 }
