@@ -344,7 +344,7 @@ static int run(struct formatting *f, const struct bl_out *text) {
 
 static int format(struct bl_machine *m, struct bl_stream *s, bl_word text,
                   bl_word args) {
-    struct formatting f = {.m = m, .column0 = s->column};
+    struct formatting f = {.m = m, .column0 = bl_load_relaxed(&s->column)};
     struct bl_out t = {0};
     if (bl_take_text(m, text, &t) != BL_TRUE)
         return BL_THROW;

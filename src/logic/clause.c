@@ -14,7 +14,7 @@
 _Atomic(uint64_t) bl_generation = 1;
 
 static pthread_mutex_t preds_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct bl_pred *all_preds;
+static _Atomic(struct bl_pred *) all_preds; // written under preds_lock
 
 static struct bl_pred *new_pred(bl_word functor) {
     struct bl_pred *const p = calloc(1, sizeof *p);
@@ -24,8 +24,8 @@ static struct bl_pred *new_pred(bl_word functor) {
     p->table_design = -1;
     p->entry = BL_OP_E_UNDEFINED;
     pthread_mutex_init(&p->lock, NULL);
-    p->next = all_preds;
-    all_preds = p;
+    p->next = bl_load_relaxed(&all_preds);
+    bl_store_release(&all_preds, p);
     return p;
 }
 
@@ -43,7 +43,9 @@ struct bl_pred *bl_pred_ensure(bl_word functor) {
     return p;
 }
 
-struct bl_pred *bl_pred_first(void) { return all_preds; }
+struct bl_pred *bl_pred_first(void) {
+    return bl_load_acquire(&all_preds); // pairs with new_pred
+}
 
 void bl_pred_set_entry(struct bl_pred *p) {
     if (p->builtin != NULL || (p->flags & BL_PRED_CONTROL))

@@ -100,11 +100,12 @@ void bl_stream_write(struct bl_stream *s, const char *text, size_t bytes) {
         (void)fwrite(text, 1, bytes, s->file);
     for (size_t i = bytes; i-- > 0;) {
         if (text[i] == '\n') {
-            s->column = (uint32_t)(bytes - i - 1);
+            bl_store_relaxed(&s->column, (uint32_t)(bytes - i - 1));
             return;
         }
     }
-    s->column += (uint32_t)bytes;
+    bl_store_relaxed(&s->column,
+                     bl_load_relaxed(&s->column) + (uint32_t)bytes);
 }
 
 // At a terminal a line at a time, so that what was typed is acted on.
@@ -142,6 +143,15 @@ static struct bl_stream *find_alias(bl_word alias) {
     return found;
 }
 
+static struct bl_stream *find_number(int64_t id) {
+    if (id < 0 || id >= BL_STREAMS)
+        return NULL;
+    pthread_mutex_lock(&streams_lock);
+    struct bl_stream *const s = streams[id];
+    pthread_mutex_unlock(&streams_lock);
+    return s;
+}
+
 int bl_take_stream(struct bl_machine *m, bl_word a, bool output,
                    struct bl_stream **out) {
     a = bl_deref(a);
@@ -152,9 +162,8 @@ int bl_take_stream(struct bl_machine *m, bl_word a, bool output,
         s = find_alias(a);
     } else if (bl_tag(a) == BL_STR && *bl_ptr(a) == BL_FN(stream_1)) {
         const bl_word id = bl_deref(bl_ptr(a)[1]);
-        if (bl_is_int(id) && bl_int_value(id) >= 0 &&
-            bl_int_value(id) < BL_STREAMS)
-            s = streams[bl_int_value(id)];
+        if (bl_is_int(id))
+            s = find_number(bl_int_value(id));
     } else {
         return bl_throw_domain(m, "stream_or_alias", a);
     }

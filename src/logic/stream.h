@@ -23,7 +23,8 @@ struct bl_stream {
     bool to_memory;
     bool interactive;      // input: read by lines
     bool past_end;
-    uint32_t column;       // output: characters since the line began
+    _Atomic(uint32_t) column; // output: characters since the line began; a
+                              // guess where threads write to one stream
 };
 
 enum { BL_USER_INPUT, BL_USER_OUTPUT, BL_USER_ERROR, BL_STREAMS = 1024 };
