@@ -16,18 +16,13 @@ static struct bl_pool *free_records;           // lock:bl_lock_pools
 
 void bl_pools_reserve(uint32_t count) { reserved = count; }
 
-// Slices of a page: at least eight blocks where they are small, and at most a
-// sixteenth of the page wasted.
+// The smallest page that wastes at most an eighth of itself: many classes have
+// few blocks in use, and a page holds what others could use.
 static unsigned slices_for_block(size_t block) {
-    const size_t least = block <= 8 * BL_KIB ? 8 * block : 4 * block;
-    unsigned slices = (unsigned)((least + BL_SLICE_BYTES - 1) / BL_SLICE_BYTES);
-    if (block > 2 * BL_SLICE_BYTES)
-        return (unsigned)((block + BL_SLICE_BYTES - 1) / BL_SLICE_BYTES);
-    for (; slices < 8; slices++) {
-        const size_t bytes = slices * BL_SLICE_BYTES;
-        if (bytes % block <= bytes / 16)
-            break;
-    }
+    unsigned slices = (unsigned)((block + BL_SLICE_BYTES - 1) / BL_SLICE_BYTES);
+    while (slices * BL_SLICE_BYTES % block > slices * BL_SLICE_BYTES / 8 &&
+           slices < BL_PAGE_SLICES_MAX)
+        slices++;
     return slices;
 }
 

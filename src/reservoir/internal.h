@@ -10,8 +10,8 @@
 
 // The first units are for small processes: base pages, until the heap is
 // large enough for huge ones to pay.
-#define BL_SEED_UNITS 2
-#define BL_SEED_PROMOTE_AT 24
+#define BL_SEED_UNITS 4
+#define BL_SEED_PROMOTE_AT 12
 
 #define BL_NO_INDEX UINT32_MAX
 

@@ -8,6 +8,7 @@
 #include "runtime/options.h"
 #include "runtime/report.h"
 
+#include <sys/auxv.h>
 #include <unistd.h>
 
 // Of <stdlib.h>, whose other functions are not for the runtime.
@@ -47,7 +48,10 @@ static void apply_options(char *const *environment) {
     if (options_known || environment == NULL)
         return;
     options_known = true;
-    bl_options_read(environment);
+    // Who starts a setuid program must not make it write where it may and he
+    // may not.
+    if (getauxval(AT_SECURE) == 0)
+        bl_options_read(environment);
     is_off = !bl_options.on;
     bl_reservoir_configure(backing(), bl_options.purge_delay_ms);
     if (bl_options.report != NULL) {
