@@ -47,8 +47,7 @@ size_t bl_areas_bytes(const struct bl_machine *m) {
            (size_t)(m->trail_area.end - m->trail_area.base);
 }
 
-bool bl_area_grow(struct bl_machine *m, struct bl_area *area,
-                  const char *top) {
+bool bl_area_grow(struct bl_machine *m, struct bl_area *area, const char *top) {
     const size_t have = (size_t)(area->end - area->base);
     const size_t need = (size_t)(top - area->base) + 2 * BL_MIB;
     size_t want = have < 64 * BL_MIB ? 2 * have : have + 64 * BL_MIB;

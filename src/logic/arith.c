@@ -386,8 +386,8 @@ static int one_number(struct bl_machine *m, enum bl_known_atom op,
     return to_integer(m, op, a.d, out);
 }
 
-static int any(struct bl_machine *m, const struct operation *o,
-               struct bl_num a, struct bl_num b, struct bl_num *out) {
+static int any(struct bl_machine *m, const struct operation *o, struct bl_num a,
+               struct bl_num b, struct bl_num *out) {
     const enum bl_known_atom op = o->name;
     if (o->arity == 1)
         return one_number(m, op, a, out);
@@ -487,13 +487,13 @@ static int visit(struct bl_machine *m, struct numbers *s, bl_word t,
                  size_t *depth) {
     t = only_element(bl_deref(t));
     if (bl_is_int(t)) {
-        push_number(s, (struct bl_num){.is_float = false,
-                                       .i = bl_int_value(t)});
+        push_number(s,
+                    (struct bl_num){.is_float = false, .i = bl_int_value(t)});
         return BL_TRUE;
     }
     if (bl_is_float(t)) {
-        push_number(s, (struct bl_num){.is_float = true,
-                                       .d = bl_float_value(t)});
+        push_number(s,
+                    (struct bl_num){.is_float = true, .d = bl_float_value(t)});
         return BL_TRUE;
     }
     if (bl_is_var(t))

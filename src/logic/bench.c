@@ -26,8 +26,8 @@ enum { MAX_LIST = 16, MAX_ARGS = 16 };
 
 struct bench {
     const char *self;
-    const char *folder;  // of programs, or NULL
-    const char *only;    // program names with this in them, or NULL
+    const char *folder; // of programs, or NULL
+    const char *only;   // program names with this in them, or NULL
     int threads[MAX_LIST];
     int n_threads;
     int repeat;
@@ -71,8 +71,8 @@ static const char *figure(const char *line, const char *name) {
 }
 
 static void read_sample(const char *line, bool second, struct sample *s) {
-    const char *const at = second ? strstr(line, "\"second\":")
-                                  : strstr(line, "\"first\":");
+    const char *const at =
+        second ? strstr(line, "\"second\":") : strstr(line, "\"first\":");
     s->cpu = strtod(figure(at, "cpu_seconds"), NULL);
     s->wall = strtod(figure(at, "wall_seconds"), NULL);
     s->calls = strtoull(figure(line, "calls"), NULL, 10);
@@ -183,21 +183,18 @@ static void table1(const struct bench *b) {
     const char *set = NULL;
     printf("Table I: the programs; times of a first run in milliseconds, one "
            "thread, NS\n%-18s %8s %8s %10s %10s %10s %8s %8s %8s\n",
-           "program", "calls", "nodes", "unique", "repeated", "nodes",
-           "NS", "NS_P", "MiB P");
+           "program", "calls", "nodes", "unique", "repeated", "nodes", "NS",
+           "NS_P", "MiB P");
     for (size_t i = 0; i < bl_bench_program_count; i++) {
         const struct bl_bench_program *const p = &bl_bench_programs[i];
         struct sample s = {0};
         if (!wanted(b, p->name))
             continue;
         heading(&set, p);
-        const double ns =
-            median_time(b, p->name, &variants[0], 1, NULL, &s);
-        const double pages =
-            median_time(b, p->name, &variants[1], 1, NULL, &s);
+        const double ns = median_time(b, p->name, &variants[0], 1, NULL, &s);
+        const double pages = median_time(b, p->name, &variants[1], 1, NULL, &s);
         if (ns < 0 || pages < 0) {
-            printf("%-18s not measured: no such file in --programs\n",
-                   p->name);
+            printf("%-18s not measured: no such file in --programs\n", p->name);
             continue;
         }
         printf("%-18s %8llu %8llu %10llu %10llu %10llu %8.0f %8.0f %8.0f%s%s\n",
@@ -220,11 +217,10 @@ static void row(const struct bench *b, const struct bl_bench_program *p,
             printf(" %7.2f", t / base);
     }
     for (size_t i = 1; i < BL_ARRAY_LEN(allocators); i++) {
-        const double t =
-            dlopen(allocators[i].library, RTLD_LAZY) == NULL
-                ? -1
-                : median_time(b, p->name, &variants[0], threads,
-                              allocators[i].library, &s);
+        const double t = dlopen(allocators[i].library, RTLD_LAZY) == NULL
+                             ? -1
+                             : median_time(b, p->name, &variants[0], threads,
+                                           allocators[i].library, &s);
         if (t < 0)
             printf(" %9s", "-");
         else
@@ -252,11 +248,9 @@ static void ratios(const struct bench *b) {
         if (!wanted(b, p->name))
             continue;
         heading(&set, p);
-        const double base =
-            median_time(b, p->name, &variants[0], 1, NULL, &s);
+        const double base = median_time(b, p->name, &variants[0], 1, NULL, &s);
         if (base < 0) {
-            printf("%-18s not measured: no such file in --programs\n",
-                   p->name);
+            printf("%-18s not measured: no such file in --programs\n", p->name);
             continue;
         }
         for (int k = 0; k < b->n_threads; k++)

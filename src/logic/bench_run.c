@@ -54,9 +54,8 @@ static double process_seconds(void) {
 
 // The processor time of the whole process, so that what threads do at their
 // end counts too.
-static struct bl_worker_report run_once(struct bl_machine *m,
-                                        const struct bl_record *goal,
-                                        int threads) {
+static struct bl_worker_report
+run_once(struct bl_machine *m, const struct bl_record *goal, int threads) {
     const double before = process_seconds();
     struct bl_worker_report r = bl_workers_run(m, goal, threads);
     r.cpu_seconds = process_seconds() - before;

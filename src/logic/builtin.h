@@ -21,8 +21,10 @@ struct bl_builtin_row {
 void bl_builtins_define(const struct bl_builtin_row *rows, size_t n,
                         enum bl_opcode entry);
 
-#define BL_DEFINE(rows) bl_builtins_define(rows, BL_ARRAY_LEN(rows), BL_OP_E_BUILTIN)
-#define BL_DEFINE_MORE(rows) bl_builtins_define(rows, BL_ARRAY_LEN(rows), BL_OP_E_MORE)
+#define BL_DEFINE(rows)                                                        \
+    bl_builtins_define(rows, BL_ARRAY_LEN(rows), BL_OP_E_BUILTIN)
+#define BL_DEFINE_MORE(rows)                                                   \
+    bl_builtins_define(rows, BL_ARRAY_LEN(rows), BL_OP_E_MORE)
 
 // One per file.
 void bl_builtins_arith(void);

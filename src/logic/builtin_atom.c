@@ -41,9 +41,8 @@ static int atom_length_2(struct bl_machine *m, bl_word *a) {
         return bl_throw_domain(m, "not_less_than_zero", n);
     if (bl_take_text(m, a[0], &t) != BL_TRUE)
         return BL_THROW;
-    const size_t length = bl_deref(a[0]) == BL_ATOM(nil)
-                              ? 2
-                              : characters(t.text, t.bytes);
+    const size_t length =
+        bl_deref(a[0]) == BL_ATOM(nil) ? 2 : characters(t.text, t.bytes);
     bl_out_fini(&t);
     return bl_answer(m, n, bl_int((int64_t)length));
 }
@@ -237,8 +236,7 @@ struct sub_atom {
 static bool give_sub(struct bl_machine *m, const bl_word *a,
                      const struct sub_atom *s, size_t before, size_t length) {
     const size_t from = offset_of(s->text, s->bytes, before);
-    const size_t to =
-        from + offset_of(s->text + from, s->bytes - from, length);
+    const size_t to = from + offset_of(s->text + from, s->bytes - from, length);
     bl_word *const mark = m->tr;
     if (bl_unify(m, a[1], bl_int((int64_t)before)) &&
         bl_unify(m, a[2], bl_int((int64_t)length)) &&
@@ -260,8 +258,7 @@ static int find_sub(struct bl_machine *m, const bl_word *a,
         if (((unsigned char)s->text[at] & 0xc0) == 0x80 ||
             memcmp(s->text + at, needle, n) != 0)
             continue;
-        if (!give_sub(m, a, s, characters(s->text, at),
-                      characters(needle, n)))
+        if (!give_sub(m, a, s, characters(s->text, at), characters(needle, n)))
             continue;
         *state = bl_int((int64_t)at + 1);
         return BL_MORE;
@@ -419,11 +416,11 @@ static int term_to_atom_2(struct bl_machine *m, bl_word *a) {
     bl_source_init(&s, NULL, t.text, t.bytes);
     struct bl_read_result result;
     const enum bl_read_status status = bl_read_term(m, &s, &result);
-    int r = status == BL_READ_TERM
-                ? bl_answer(m, a[0], result.term)
-                : bl_throw_syntax(m, status == BL_READ_ERROR
-                                         ? result.error.message
-                                         : "end_of_text");
+    int r =
+        status == BL_READ_TERM
+            ? bl_answer(m, a[0], result.term)
+            : bl_throw_syntax(m, status == BL_READ_ERROR ? result.error.message
+                                                         : "end_of_text");
     bl_read_result_fini(&result);
     bl_out_fini(&t);
     return r;

@@ -107,10 +107,9 @@ static struct bl_clause **next_clause(struct walk *w, bl_word head) {
 // Between solutions a walk lies on the heap, as three integers, and the state
 // is where.
 static bl_word save_walk(struct bl_machine *m, const struct walk *w) {
-    const bl_word words[3] = {
-        bl_int((int64_t)((uintptr_t)w->run.at >> 3)),
-        bl_int((int64_t)((uintptr_t)w->run.end >> 3)),
-        bl_int((int64_t)w->generation)};
+    const bl_word words[3] = {bl_int((int64_t)((uintptr_t)w->run.at >> 3)),
+                              bl_int((int64_t)((uintptr_t)w->run.end >> 3)),
+                              bl_int((int64_t)w->generation)};
     bl_word *const p = m->h;
     memcpy(p, words, sizeof words);
     m->h += 3;
@@ -139,9 +138,9 @@ static int first_walk(struct bl_machine *m, bl_word head, struct walk *w,
     if (p == NULL || !(p->flags & BL_PRED_DEFINED))
         return BL_FAIL;
     if (!(p->flags & BL_PRED_DYNAMIC))
-        return bl_throw_permission(
-            m, change ? BL_ATOM_modify : BL_ATOM_access,
-            BL_ATOM_static_procedure, bl_indicator(m, p->functor));
+        return bl_throw_permission(m, change ? BL_ATOM_modify : BL_ATOM_access,
+                                   BL_ATOM_static_procedure,
+                                   bl_indicator(m, p->functor));
     return walk_start(p, head, w) ? BL_TRUE : BL_FAIL;
 }
 
@@ -256,8 +255,9 @@ static int each_indicator(struct bl_machine *m, bl_word t,
         const bool list = bl_tag(t) == BL_LST;
         if (t == BL_ATOM(nil))
             return BL_TRUE;
-        const bl_word first =
-            bl_deref(pair ? bl_ptr(t)[1] : list ? bl_ptr(t)[0] : t);
+        const bl_word first = bl_deref(pair   ? bl_ptr(t)[1]
+                                       : list ? bl_ptr(t)[0]
+                                              : t);
         bl_word functor;
         if (bl_take_indicator(m, first, &functor) != BL_TRUE ||
             f(m, functor) != BL_TRUE)
@@ -333,8 +333,8 @@ static int properties_2(struct bl_machine *m, bl_word *a) {
     }
     if (!(p->flags & BL_PRED_DYNAMIC))
         list = bl_list_cell(m, bl_atom_str("static"), list);
-    const bl_word count = bl_struct1(m, bl_atom_str("number_of_clauses"),
-                                     bl_int(p->count));
+    const bl_word count =
+        bl_struct1(m, bl_atom_str("number_of_clauses"), bl_int(p->count));
     list = bl_list_cell(m, count, list);
     return bl_answer(m, a[1], list);
 }

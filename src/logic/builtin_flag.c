@@ -97,10 +97,16 @@ static int set_flag_2(struct bl_machine *m, bl_word *a) {
         bl_engine.unknown_fails = value == BL_ATOM(fail);
         return BL_TRUE;
     }
-    static const char *const accepted[] = {
-        "occurs_check",     "debug", "gc",          "verbose",
-        "character_escapes", "toplevel_prompt", "optimise", "stack_limit",
-        "table_space",      "max_tabled_subgoals"};
+    static const char *const accepted[] = {"occurs_check",
+                                           "debug",
+                                           "gc",
+                                           "verbose",
+                                           "character_escapes",
+                                           "toplevel_prompt",
+                                           "optimise",
+                                           "stack_limit",
+                                           "table_space",
+                                           "max_tabled_subgoals"};
     for (size_t i = 0; i < BL_ARRAY_LEN(accepted); i++) {
         if (strcmp(name, accepted[i]) == 0)
             return BL_TRUE;
@@ -113,19 +119,18 @@ static int flags_1(struct bl_machine *m, bl_word *a) {
     static const char *const names[] = {"bounded",     "max_integer",
                                         "min_integer", "double_quotes",
                                         "unknown",     "max_arity"};
-    const bl_word values[] = {
-        BL_ATOM(true),
-        bl_int(BL_INT_MAX),
-        bl_int(BL_INT_MIN),
-        bl_atom_str(quotes_names[bl_double_quotes]),
-        bl_engine.unknown_fails ? BL_ATOM(fail) : BL_ATOM(error),
-        bl_int((int64_t)BL_MAX_ARITY)};
+    const bl_word values[] = {BL_ATOM(true),
+                              bl_int(BL_INT_MAX),
+                              bl_int(BL_INT_MIN),
+                              bl_atom_str(quotes_names[bl_double_quotes]),
+                              bl_engine.unknown_fails ? BL_ATOM(fail)
+                                                      : BL_ATOM(error),
+                              bl_int((int64_t)BL_MAX_ARITY)};
     bl_word list = BL_ATOM(nil);
     for (size_t i = BL_ARRAY_LEN(names); i-- > 0;)
-        list = bl_list_cell(m,
-                            bl_struct2(m, BL_ATOM(minus),
-                                       bl_atom_str(names[i]), values[i]),
-                            list);
+        list = bl_list_cell(
+            m, bl_struct2(m, BL_ATOM(minus), bl_atom_str(names[i]), values[i]),
+            list);
     return bl_answer(m, a[0], list);
 }
 
@@ -160,22 +165,20 @@ static int statistics_2(struct bl_machine *m, bl_word *a) {
     if (strcmp(name, "runtime") == 0 || strcmp(name, "process_cputime") == 0)
         return bl_answer(m, a[1], with_delta(m, cpu_ms(), &last_run));
     if (strcmp(name, "walltime") == 0 || strcmp(name, "real_time") == 0)
-        return bl_answer(m, a[1],
-                         with_delta(m, (int64_t)(bl_now_ns() / 1000000),
-                                    &last_wall));
+        return bl_answer(
+            m, a[1],
+            with_delta(m, (int64_t)(bl_now_ns() / 1000000), &last_wall));
     if (strcmp(name, "cputime") == 0)
         return bl_answer(m, a[1], bl_float(m, (double)cpu_ms() / 1000));
     if (strcmp(name, "thread_cputime") == 0)
-        return bl_answer(m, a[1],
-                         bl_float(m, (double)thread_cpu_ms() / 1000));
+        return bl_answer(m, a[1], bl_float(m, (double)thread_cpu_ms() / 1000));
     if (strcmp(name, "inferences") == 0)
         return bl_answer(m, a[1], bl_int((int64_t)m->inferences));
     if (strcmp(name, "atoms") == 0)
         return bl_answer(m, a[1], bl_int((int64_t)bl_atom_count()));
     if (strcmp(name, "globalused") == 0 || strcmp(name, "heapused") == 0)
-        return bl_answer(
-            m, a[1],
-            bl_int((const char *)m->h - m->heap_area.base));
+        return bl_answer(m, a[1],
+                         bl_int((const char *)m->h - m->heap_area.base));
     if (strcmp(name, "stack") == 0 || strcmp(name, "memory") == 0)
         return bl_answer(m, a[1], bl_int((int64_t)bl_areas_bytes(m)));
     return bl_throw_domain(m, "statistics_key", key);
@@ -184,8 +187,8 @@ static int statistics_2(struct bl_machine *m, bl_word *a) {
 static int get_time_1(struct bl_machine *m, bl_word *a) {
     struct timespec t;
     clock_gettime(CLOCK_REALTIME, &t);
-    return bl_answer(
-        m, a[0], bl_float(m, (double)t.tv_sec + (double)t.tv_nsec * 1e-9));
+    return bl_answer(m, a[0],
+                     bl_float(m, (double)t.tv_sec + (double)t.tv_nsec * 1e-9));
 }
 
 static int set_random_1(struct bl_machine *m, bl_word *a) {
@@ -201,9 +204,9 @@ static int set_random_1(struct bl_machine *m, bl_word *a) {
 
 void bl_builtins_flag(void) {
     static const struct bl_builtin_row rows[] = {
-        {"nb_setval", 2, nb_setval_2},   {"nb_getval", 2, nb_getval_2},
+        {"nb_setval", 2, nb_setval_2},      {"nb_getval", 2, nb_getval_2},
         {"set_prolog_flag", 2, set_flag_2}, {"$flags", 1, flags_1},
-        {"statistics", 2, statistics_2}, {"get_time", 1, get_time_1},
+        {"statistics", 2, statistics_2},    {"get_time", 1, get_time_1},
         {"set_random", 1, set_random_1},
     };
     BL_DEFINE(rows);

@@ -17,9 +17,9 @@ struct formatting {
     struct bl_out out;
     bl_word *arg;
     size_t n, next;
-    size_t line_start;   // in `out`
-    size_t stop;         // last column stop, in `out`
-    uint32_t column0;    // column of the stream where `out` begins
+    size_t line_start; // in `out`
+    size_t stop;       // last column stop, in `out`
+    uint32_t column0;  // column of the stream where `out` begins
     struct {
         size_t at;
         char with;
@@ -29,11 +29,10 @@ struct formatting {
 
 static int no_argument(struct formatting *f) {
     return bl_throw_term(
-        f->m,
-        bl_struct2(f->m, BL_ATOM(error),
-                   bl_struct1(f->m, bl_atom_str("format"),
-                              bl_atom_str("not enough arguments")),
-                   bl_new_var(f->m)));
+        f->m, bl_struct2(f->m, BL_ATOM(error),
+                         bl_struct1(f->m, bl_atom_str("format"),
+                                    bl_atom_str("not enough arguments")),
+                         bl_new_var(f->m)));
 }
 
 static int argument(struct formatting *f, bl_word *out) {
@@ -155,9 +154,10 @@ static int radix_arg(struct formatting *f, int radix, bool upper) {
     uint64_t u = i < 0 ? (uint64_t)-i : (uint64_t)i;
     *--p = 0;
     do {
-        *--p = (upper ? "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                      : "0123456789abcdefghijklmnopqrstuvwxyz")[u %
-                                                                (uint64_t)radix];
+        *--p =
+            (upper
+                 ? "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                 : "0123456789abcdefghijklmnopqrstuvwxyz")[u % (uint64_t)radix];
         u /= (uint64_t)radix;
     } while (u > 0);
     if (i < 0)
@@ -211,8 +211,7 @@ static void column_stop(struct formatting *f, size_t column) {
             const size_t share = pad / (size_t)f->fills;
             for (int i = 0; i + 1 < f->fills; i++)
                 insert_fill(f, i, share);
-            insert_fill(f, f->fills - 1,
-                        pad - share * (size_t)(f->fills - 1));
+            insert_fill(f, f->fills - 1, pad - share * (size_t)(f->fills - 1));
         }
     }
     f->stop = f->out.bytes;
@@ -275,15 +274,13 @@ static int directive(struct formatting *f, char c, int number, char fill) {
         }
         return BL_TRUE;
     case '|':
-        column_stop(f, number < 0 ? columns(f, f->line_start)
-                                  : (size_t)number);
+        column_stop(f, number < 0 ? columns(f, f->line_start) : (size_t)number);
         return BL_TRUE;
     case '+':
         relative_stop(f, number);
         return BL_TRUE;
     default:
-        return bl_throw_domain(f->m, "format_directive",
-                               bl_atom(&c, 1));
+        return bl_throw_domain(f->m, "format_directive", bl_atom(&c, 1));
     }
 }
 
@@ -300,8 +297,7 @@ static int numeric_argument(struct formatting *f, const char **p, int *number,
     } else if (**p == '*') {
         bl_word t;
         int64_t i;
-        if (argument(f, &t) != BL_TRUE ||
-            bl_take_int(f->m, t, &i) != BL_TRUE)
+        if (argument(f, &t) != BL_TRUE || bl_take_int(f->m, t, &i) != BL_TRUE)
             return BL_THROW;
         *number = (int)i;
         *p += 1;

@@ -84,8 +84,7 @@ static bl_word *merge_sort(const struct sorting *s, bl_word *a, bl_word *b,
     for (size_t width = 1; width < n; width *= 2) {
         for (size_t left = 0; left < n; left += 2 * width) {
             const size_t middle = left + width < n ? left + width : n;
-            const size_t right =
-                left + 2 * width < n ? left + 2 * width : n;
+            const size_t right = left + 2 * width < n ? left + 2 * width : n;
             merge(s, a, b, left, middle, right);
         }
         bl_word *const c = a;

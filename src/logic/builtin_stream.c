@@ -120,8 +120,8 @@ static int memory_close_2(struct bl_machine *m, bl_word *a) {
     struct bl_stream *const s = m->io->output;
     if (bl_take_stream(m, a[0], true, &m->io->output) != BL_TRUE)
         return BL_THROW;
-    const bl_word text = bl_atom(s->memory.text ? s->memory.text : "",
-                                 s->memory.bytes);
+    const bl_word text =
+        bl_atom(s->memory.text ? s->memory.text : "", s->memory.bytes);
     bl_stream_close(s);
     return bl_answer(m, a[1], text);
 }
@@ -204,8 +204,8 @@ static int read_line_2(struct bl_machine *m, bl_word *a) {
     }
     int r = BL_THROW;
     if (bl_heap_ensure(m, 2 * line.bytes + 2))
-        r = bl_answer(m, a[1], bl_text_codes(m, line.text, line.bytes,
-                                             BL_ATOM(nil)));
+        r = bl_answer(m, a[1],
+                      bl_text_codes(m, line.text, line.bytes, BL_ATOM(nil)));
     bl_out_fini(&line);
     return r;
 }
@@ -216,8 +216,8 @@ static int syntax_error(struct bl_machine *m, const struct bl_stream *s,
                         const struct bl_read_error *e) {
     char text[256];
     snprintf(text, sizeof text, "%s:%u:%u: %s",
-             s->name != 0 ? bl_atom_text(s->name) : "input", e->line,
-             e->column, e->message);
+             s->name != 0 ? bl_atom_text(s->name) : "input", e->line, e->column,
+             e->message);
     return bl_throw_syntax(m, text);
 }
 

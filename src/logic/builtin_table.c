@@ -58,8 +58,9 @@ static int table_1(struct bl_machine *m, bl_word *a) {
         const bool list = bl_tag(t) == BL_LST;
         if (t == BL_ATOM(nil))
             return BL_TRUE;
-        const bl_word first =
-            bl_deref(pair ? bl_ptr(t)[1] : list ? bl_ptr(t)[0] : t);
+        const bl_word first = bl_deref(pair   ? bl_ptr(t)[1]
+                                       : list ? bl_ptr(t)[0]
+                                              : t);
         if (declare(m, first, design) != BL_TRUE)
             return BL_THROW;
         if (!pair && !list)
@@ -75,8 +76,7 @@ static int not_now(struct bl_machine *m) {
 
 static int abolish_all_tables_0(struct bl_machine *m, bl_word *a) {
     (void)a;
-    if (m->tabler->top != NULL ||
-        !bl_table_abolish_all(m->tabler->thread))
+    if (m->tabler->top != NULL || !bl_table_abolish_all(m->tabler->thread))
         return not_now(m);
     return BL_TRUE;
 }
@@ -128,8 +128,10 @@ static int table_counts_2(struct bl_machine *m, bl_word *a) {
     const struct {
         const char *name;
         uint64_t value;
-    } figures[] = {{"calls", c.calls},           {"call_nodes", c.call_nodes},
-                   {"unique", c.unique},         {"repeated", c.repeated},
+    } figures[] = {{"calls", c.calls},
+                   {"call_nodes", c.call_nodes},
+                   {"unique", c.unique},
+                   {"repeated", c.repeated},
                    {"answer_nodes", c.answer_nodes}};
     bl_word list = BL_ATOM(nil);
     for (size_t i = BL_ARRAY_LEN(figures); i-- > 0;)
@@ -156,9 +158,8 @@ static void collect_call(struct bl_subgoal *sg, void *arg) {
         c->failed = true;
         return;
     }
-    const bl_word pair =
-        bl_struct2(c->m, BL_ATOM(minus), goal,
-                   bl_int((int64_t)bl_answer_count(sg)));
+    const bl_word pair = bl_struct2(c->m, BL_ATOM(minus), goal,
+                                    bl_int((int64_t)bl_answer_count(sg)));
     c->list = bl_list_cell(c->m, pair, c->list);
 }
 

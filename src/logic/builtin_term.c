@@ -146,9 +146,8 @@ static int functor_make(struct bl_machine *m, const bl_word *a) {
         return bl_is_compound(name) ? bl_throw_type(m, BL_ATOM_atomic, name)
                                     : bl_answer(m, a[0], name);
     if (!bl_is_atom(name))
-        return bl_throw_type(m, bl_is_compound(name) ? BL_ATOM_atomic
-                                                     : BL_ATOM_atom,
-                             name);
+        return bl_throw_type(
+            m, bl_is_compound(name) ? BL_ATOM_atomic : BL_ATOM_atom, name);
     if (n > BL_MAX_ARITY)
         return bl_throw_representation(m, "max_arity");
     bl_word args[BL_MAX_ARITY];
@@ -220,9 +219,9 @@ static int univ_make(struct bl_machine *m, const bl_word *a) {
     else if (n - 1 > BL_MAX_ARITY)
         r = bl_throw_representation(m, "max_arity");
     else
-        r = bl_answer(m, a[0],
-                      bl_struct(m, bl_functor(name, (uint32_t)(n - 1)),
-                                items + 1));
+        r = bl_answer(
+            m, a[0],
+            bl_struct(m, bl_functor(name, (uint32_t)(n - 1)), items + 1));
     free(items);
     return r;
 }
@@ -234,8 +233,8 @@ static int univ_2(struct bl_machine *m, bl_word *a) {
     if (!bl_is_compound(t))
         return bl_answer(m, a[1], bl_list_cell(m, t, BL_ATOM(nil)));
     const bl_word f = bl_term_functor(t);
-    const bl_word args = bl_make_list(m, bl_term_args(t), bl_functor_arity(f),
-                                      BL_ATOM(nil));
+    const bl_word args =
+        bl_make_list(m, bl_term_args(t), bl_functor_arity(f), BL_ATOM(nil));
     return bl_answer(m, a[1], bl_list_cell(m, bl_functor_name(f), args));
 }
 
@@ -315,8 +314,7 @@ static int term_variables_2(struct bl_machine *m, bl_word *a) {
 
 static bool number_variable(struct bl_machine *m, bl_word v, void *arg) {
     int64_t *const n = arg;
-    if (!bl_heap_ensure(m, 2) ||
-        (m->tr >= m->trail_end && !bl_trail_grow(m)))
+    if (!bl_heap_ensure(m, 2) || (m->tr >= m->trail_end && !bl_trail_grow(m)))
         return false;
     bl_bind(m, v, bl_struct1(m, BL_ATOM(var_functor), bl_int((*n)++)));
     return true;

@@ -307,8 +307,7 @@ static void *thread_main(void *arg) {
     if (w->report != NULL) {
         struct timespec t;
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-        w->report->cpu_seconds =
-            (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+        w->report->cpu_seconds = (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
         w->report->halt_code = m->halt_code;
     }
     if (m->halting && w->report == NULL)
@@ -346,8 +345,8 @@ static int thread_create_4(struct bl_machine *m, bl_word *a) {
         return BL_THROW;
     const bl_word alias = bl_deref(a[2]);
     const bool detached = bl_deref(a[3]) == BL_ATOM(true);
-    const int r = start(m, goal, alias == BL_ATOM(nil) ? 0 : alias, detached,
-                        &name);
+    const int r =
+        start(m, goal, alias == BL_ATOM(nil) ? 0 : alias, detached, &name);
     return r == BL_TRUE ? bl_answer(m, a[1], name) : r;
 }
 
@@ -398,13 +397,13 @@ static int thread_list_1(struct bl_machine *m, bl_word *a) {
     bl_word list = BL_ATOM(nil);
     pthread_mutex_lock(&workers_lock);
     for (const struct bl_worker *w = workers; w != NULL; w = w->next)
-        list = bl_list_cell(
-            m,
-            bl_struct2(m, BL_ATOM(minus), w->name,
-                       w->status < 0 ? BL_ATOM(running)
-                       : w->status == BL_RUN_TRUE ? BL_ATOM(true)
-                                                  : BL_ATOM(false)),
-            list);
+        list = bl_list_cell(m,
+                            bl_struct2(m, BL_ATOM(minus), w->name,
+                                       w->status < 0 ? BL_ATOM(running)
+                                       : w->status == BL_RUN_TRUE
+                                           ? BL_ATOM(true)
+                                           : BL_ATOM(false)),
+                            list);
     pthread_mutex_unlock(&workers_lock);
     return bl_answer(m, a[0], list);
 }

@@ -194,8 +194,7 @@ struct op_list {
 static void add_op(bl_word atom, struct bl_op o, void *arg) {
     struct op_list *const l = arg;
     const bl_word args[3] = {bl_int(o.priority), bl_atom_word(o.type), atom};
-    const bl_word t =
-        bl_struct(l->m, bl_functor(bl_atom_str("op"), 3), args);
+    const bl_word t = bl_struct(l->m, bl_functor(bl_atom_str("op"), 3), args);
     l->list = bl_list_cell(l->m, t, l->list);
 }
 

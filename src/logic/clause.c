@@ -71,9 +71,9 @@ static void make_table(struct bl_pred *p, int design) {
     char name[128];
     snprintf(name, sizeof name, "%.100s/%u",
              bl_atom_text(bl_functor_name(p->functor)), p->arity);
-    const enum bl_table_design which =
-        design >= 0 ? (enum bl_table_design)design
-                    : bl_engine.table_options.design;
+    const enum bl_table_design which = design >= 0
+                                           ? (enum bl_table_design)design
+                                           : bl_engine.table_options.design;
     p->table = bl_table_new(bl_engine.space, name, which, p);
     BL_CHECK(p->table != NULL);
 }
@@ -132,7 +132,8 @@ void bl_clause_add(struct bl_clause *c, bool at_end) {
     list_append(p, c, at_end);
     p->count++;
     if (c->kind == BL_CLAUSE_CODE)
-        bl_add_relaxed(&p->rules, 1); // read by `join.c`, under acquire of the list
+        bl_add_relaxed(&p->rules,
+                       1); // read by `join.c`, under acquire of the list
     if (!(p->flags & BL_PRED_DEFINED)) {
         p->flags |= BL_PRED_DEFINED;
         bl_pred_set_entry(p);

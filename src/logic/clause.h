@@ -24,15 +24,15 @@ enum bl_clause_kind {
 
 struct bl_clause {
     struct bl_pred *pred;
-    uint64_t birth;            // const
-    _Atomic(uint64_t) death;   // lock of the predicate; UINT64_MAX: alive
-    bl_word *code;             // const
-    size_t code_words;         // const
-    struct bl_record *source;  // const: head :- body, for dynamic predicates
+    uint64_t birth;           // const
+    _Atomic(uint64_t) death;  // lock of the predicate; UINT64_MAX: alive
+    bl_word *code;            // const
+    size_t code_words;        // const
+    struct bl_record *source; // const: head :- body, for dynamic predicates
     const char *file;
     uint32_t line;
     uint8_t kind;
-    bl_word key[];             // arity words: atomic, functor, or 0: variable
+    bl_word key[]; // arity words: atomic, functor, or 0: variable
 };
 
 // Clauses in order. [start, end) are in use; `end` grows and `start` shrinks,
@@ -49,7 +49,7 @@ struct bl_index {
     uint32_t arg;
     uint32_t arg2; // UINT32_MAX: none
     uint32_t mask;
-    uint32_t keys; // distinct; lock of the predicate
+    uint32_t keys;                // distinct; lock of the predicate
     bool has_variables;           // some clause matches every key
     struct bl_clauses *otherwise; // for keys that are not here; or NULL
     struct bl_index_slot {
@@ -67,7 +67,7 @@ enum bl_pred_flag {
     BL_PRED_TABLED = 16,
     BL_PRED_BARRIER = 32, // no tabled goal may be suspended below its calls
     BL_PRED_CONTROL = 64,
-    BL_PRED_THROW = 256, // throw/1
+    BL_PRED_THROW = 256,  // throw/1
     BL_PRED_LIBRARY = 128 // defined in Prolog by us; programs may redefine it
 };
 
@@ -77,24 +77,24 @@ typedef int (*bl_builtin)(struct bl_machine *m, bl_word *a);
 #define BL_INDEX_FROM 8u // clauses: with fewer, looking at each is as fast
 
 struct bl_pred {
-    bl_word functor;                     // const
-    uint32_t arity;                      // const
-    _Atomic(uint32_t) entry;             // opcode that a call runs
-    uint32_t flags;                      // lock
-    bl_builtin builtin;                  // const
+    bl_word functor;         // const
+    uint32_t arity;          // const
+    _Atomic(uint32_t) entry; // opcode that a call runs
+    uint32_t flags;          // lock
+    bl_builtin builtin;      // const
     _Atomic(struct bl_clauses *) clauses;
     _Atomic(struct bl_index *) index[BL_INDEXED_ARGS];
-    _Atomic(uint32_t) index_refused;     // bit per argument not worth one
+    _Atomic(uint32_t) index_refused; // bit per argument not worth one
     _Atomic(struct bl_index *) pair;
-    uint32_t dead;                       // lock: erased clauses in `clauses`
-    uint32_t count;                      // lock: living clauses
-    _Atomic(uint32_t) rules;             // clauses with code, dead ones too
+    uint32_t dead;           // lock: erased clauses in `clauses`
+    uint32_t count;          // lock: living clauses
+    _Atomic(uint32_t) rules; // clauses with code, dead ones too
     pthread_mutex_t lock;
     struct bl_table *table;
-    int table_design;                    // -1: the default one
-    uint32_t file_id;                    // consult in which it was defined
-    struct bl_pred *next;                // all predicates
-    _Atomic(uint64_t) calls;             // --profile
+    int table_design;        // -1: the default one
+    uint32_t file_id;        // consult in which it was defined
+    struct bl_pred *next;    // all predicates
+    _Atomic(uint64_t) calls; // --profile
 };
 
 extern _Atomic(uint64_t) bl_generation;
@@ -124,8 +124,7 @@ struct bl_clause *bl_clause_new_fact(struct bl_pred *p, const bl_word *keys);
 BL_INLINE bool bl_clause_is_visible(struct bl_clause *c, uint64_t generation) {
     // pairs with the release of the erasing thread; a late sight of a death
     // is a call that came before it
-    return c->birth <= generation &&
-           generation < bl_load_relaxed(&c->death);
+    return c->birth <= generation && generation < bl_load_relaxed(&c->death);
 }
 
 // The clauses that may match a call with these arguments: a run of an array.

@@ -109,8 +109,7 @@ bool bl_identical(struct bl_machine *m, bl_word a, bl_word b) {
     b = bl_deref(b);
     if (a == b)
         return true;
-    if (bl_tag(a) != bl_tag(b) || bl_is_var(a) || bl_is_atom(a) ||
-        bl_is_int(a))
+    if (bl_tag(a) != bl_tag(b) || bl_is_var(a) || bl_is_atom(a) || bl_is_int(a))
         return false;
     return bl_compare(m, a, b) == 0;
 }

@@ -267,8 +267,7 @@ static void split(bl_word term, bl_word *head, bl_word *body) {
     term = bl_deref(term);
     *head = term;
     *body = BL_ATOM(true);
-    if (bl_tag(term) == BL_STR &&
-        *bl_ptr(term) == BL_FN(neck_2)) {
+    if (bl_tag(term) == BL_STR && *bl_ptr(term) == BL_FN(neck_2)) {
         *head = bl_deref(bl_ptr(term)[1]);
         *body = bl_deref(bl_ptr(term)[2]);
     }

@@ -41,7 +41,7 @@ struct bl_compiler {
     struct bl_pending {
         int x;
         bl_word term;
-    } *pending; // structures to be matched after the one at hand
+    } * pending; // structures to be matched after the one at hand
     size_t pendings, pending_capacity;
     uint64_t levels_live; // environment slots with levels that are needed
     uint32_t goal;        // number of the goal at hand
@@ -49,12 +49,12 @@ struct bl_compiler {
     uint32_t calls;
     uint32_t max_arity;
     size_t term_words;
-    int slots;     // environment slots given out
-    int next_x;    // next free register
-    int first_x;   // registers from here on are for structures
-    int cut_slot;  // holds the level of the clause, or -1
+    int slots;    // environment slots given out
+    int next_x;   // next free register
+    int first_x;  // registers from here on are for structures
+    int cut_slot; // holds the level of the clause, or -1
     bool analysing;
-    bool control;  // some goal is a control construct
+    bool control;   // some goal is a control construct
     bool uses_args; // a goal of the first chunk uses argument registers
     bool neck_only; // cuts only in the first chunk
     bool has_cut;

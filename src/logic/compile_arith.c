@@ -59,8 +59,8 @@ static void push_var(struct bl_compiler *c, struct bl_cvar *v) {
     if (v->occurrences == 1 || !v->seen) {
         const int mark = c->next_x;
         const int spare = bl_spare_x(c);
-        const int x = v->occurrences == 1 ? spare
-                                          : bl_compile_var_in(c, v, spare);
+        const int x =
+            v->occurrences == 1 ? spare : bl_compile_var_in(c, v, spare);
         if (v->occurrences == 1) {
             emit2(c, BL_OP_PUT_VAR_X, (bl_word)x);
             bl_emit(c, (bl_word)x);

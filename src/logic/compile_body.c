@@ -33,8 +33,7 @@ struct branches {
 static void body(struct bl_compiler *c, bl_word t, struct context x);
 
 static bool is_term(bl_word t, enum bl_known_atom name, uint32_t arity) {
-    return bl_tag(t) == BL_STR &&
-           bl_functor_arity(*bl_ptr(t)) == arity &&
+    return bl_tag(t) == BL_STR && bl_functor_arity(*bl_ptr(t)) == arity &&
            bl_functor_name(*bl_ptr(t)) == bl_atom_word(name);
 }
 
@@ -223,14 +222,22 @@ struct inline_test {
 };
 
 static const struct inline_test inline_tests[] = {
-    {"var", 1, BL_OP_TEST_VAR},           {"nonvar", 1, BL_OP_TEST_NONVAR},
-    {"atom", 1, BL_OP_TEST_ATOM},         {"integer", 1, BL_OP_TEST_INTEGER},
-    {"number", 1, BL_OP_TEST_NUMBER},     {"atomic", 1, BL_OP_TEST_ATOMIC},
-    {"compound", 1, BL_OP_TEST_COMPOUND}, {"callable", 1, BL_OP_TEST_CALLABLE},
-    {"==", 2, BL_OP_TEST_EQ},             {"\\==", 2, BL_OP_TEST_NEQ},
-    {"<", 2, BL_OP_A_LT},                 {"=<", 2, BL_OP_A_LE},
-    {"=:=", 2, BL_OP_A_EQ},               {"=\\=", 2, BL_OP_A_NE},
-    {">=", 2, BL_OP_A_GE},                {">", 2, BL_OP_A_GT},
+    {"var", 1, BL_OP_TEST_VAR},
+    {"nonvar", 1, BL_OP_TEST_NONVAR},
+    {"atom", 1, BL_OP_TEST_ATOM},
+    {"integer", 1, BL_OP_TEST_INTEGER},
+    {"number", 1, BL_OP_TEST_NUMBER},
+    {"atomic", 1, BL_OP_TEST_ATOMIC},
+    {"compound", 1, BL_OP_TEST_COMPOUND},
+    {"callable", 1, BL_OP_TEST_CALLABLE},
+    {"==", 2, BL_OP_TEST_EQ},
+    {"\\==", 2, BL_OP_TEST_NEQ},
+    {"<", 2, BL_OP_A_LT},
+    {"=<", 2, BL_OP_A_LE},
+    {"=:=", 2, BL_OP_A_EQ},
+    {"=\\=", 2, BL_OP_A_NE},
+    {">=", 2, BL_OP_A_GE},
+    {">", 2, BL_OP_A_GT},
 };
 
 static const struct inline_test *find_test(bl_word goal) {

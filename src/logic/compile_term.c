@@ -23,8 +23,8 @@ static bl_word float_bits(bl_word w) { return *bl_ptr(w); }
 static void push_pending(struct bl_compiler *c, int x, bl_word term) {
     if (c->pendings == c->pending_capacity) {
         c->pending_capacity = c->pending_capacity * 2 + 16;
-        c->pending = realloc(c->pending,
-                             c->pending_capacity * sizeof c->pending[0]);
+        c->pending =
+            realloc(c->pending, c->pending_capacity * sizeof c->pending[0]);
         BL_CHECK(c->pending != NULL);
     }
     c->pending[c->pendings++] = (struct bl_pending){x, term};
@@ -186,8 +186,9 @@ void bl_compile_head(struct bl_compiler *c, bl_word head) {
     for (int pass = 0; pass < 3; pass++) {
         for (uint32_t i = 0; i < n; i++) {
             const bl_word t = bl_deref(args[i]);
-            const int when =
-                bl_tag(t) == BL_LVL ? 1 : bl_is_compound(t) ? 2 : 0;
+            const int when = bl_tag(t) == BL_LVL ? 1
+                             : bl_is_compound(t) ? 2
+                                                 : 0;
             if (when == pass)
                 bl_compile_get(c, t, (int)i);
         }

@@ -55,8 +55,8 @@ static size_t line_position(const struct loading *l, uint32_t line) {
 
 static void syntax_error(struct loading *l, const struct bl_read_error *e) {
     l->errors++;
-    fprintf(stderr, "%s:%u:%u: error: %s\n", l->source.name, e->line,
-            e->column, e->message);
+    fprintf(stderr, "%s:%u:%u: error: %s\n", l->source.name, e->line, e->column,
+            e->message);
     show_line(l, line_position(l, e->line), e->column);
 }
 
@@ -97,8 +97,7 @@ static bool initialization(struct loading *l, bl_word goal) {
 
 static bool directive(struct loading *l, bl_word goal, uint32_t line) {
     goal = bl_deref(goal);
-    if (bl_tag(goal) == BL_STR &&
-        *bl_ptr(goal) == BL_FN(initialization_1)) {
+    if (bl_tag(goal) == BL_STR && *bl_ptr(goal) == BL_FN(initialization_1)) {
         if (!initialization(l, bl_ptr(goal)[1]))
             clause_error(l, line);
         return true;
@@ -174,8 +173,8 @@ static void add_clause(struct loading *l, bl_word t, uint32_t line) {
 static bool expand_grammar(struct loading *l, bl_word *t, uint32_t line) {
     struct bl_machine *const m = l->m;
     const bl_word clause = bl_new_var(m);
-    const bl_word goal = bl_struct2(
-        m, bl_atom_str("dcg_translate_rule"), *t, clause);
+    const bl_word goal =
+        bl_struct2(m, bl_atom_str("dcg_translate_rule"), *t, clause);
     struct bl_query q;
     const int status = bl_query_open(m, &q, goal);
     if (status == BL_RUN_TRUE) {
@@ -195,11 +194,9 @@ static bool handle(struct loading *l, bl_word t, uint32_t line) {
     t = bl_deref(t);
     if (bl_tag(t) == BL_STR) {
         const bl_word f = *bl_ptr(t);
-        if (f == BL_FN(neck_1) ||
-            f == BL_FN(query_1))
+        if (f == BL_FN(neck_1) || f == BL_FN(query_1))
             return directive(l, bl_ptr(t)[1], line);
-        if (f == BL_FN(dcg_arrow_2) &&
-            !expand_grammar(l, &t, line))
+        if (f == BL_FN(dcg_arrow_2) && !expand_grammar(l, &t, line))
             return true;
     }
     add_clause(l, t, line);
@@ -303,8 +300,7 @@ int bl_consult(struct bl_machine *m, const char *path) {
     size_t length;
     char *const text = bl_file_contents(path, &length);
     if (text == NULL) {
-        fprintf(stderr, "leaflog: cannot read %s: %s\n", path,
-                strerror(errno));
+        fprintf(stderr, "leaflog: cannot read %s: %s\n", path, strerror(errno));
         return 1;
     }
     // messages of clauses name the file for as long as the clauses live

@@ -70,8 +70,7 @@ static bool encode_term(struct bl_machine *m, bl_word t, size_t *n) {
         } else if (bl_is_float(t)) {
             ok = put_float(m, n, t);
         } else if (bl_is_compound(t)) {
-            const bl_word f =
-                bl_tag(t) == BL_LST ? BL_FN(dot_2) : *bl_ptr(t);
+            const bl_word f = bl_tag(t) == BL_LST ? BL_FN(dot_2) : *bl_ptr(t);
             const uint32_t arity = bl_functor_arity(f);
             ok = put_token(m, n, f) && bl_scratch_ensure(m, depth + arity);
             for (uint32_t i = arity; ok && i-- > 0;)

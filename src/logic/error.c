@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 static void set_ball(struct bl_machine *m, struct bl_record *r) {
     if (m->ball != NULL)
         bl_record_free(m->ball);
@@ -26,8 +25,7 @@ int bl_throw_term(struct bl_machine *m, bl_word ball) {
 }
 
 static int throw_formal(struct bl_machine *m, bl_word formal) {
-    const bl_word t =
-        bl_struct2(m, BL_ATOM(error), formal, bl_new_var(m));
+    const bl_word t = bl_struct2(m, BL_ATOM(error), formal, bl_new_var(m));
     return bl_throw_term(m, t);
 }
 
@@ -47,8 +45,7 @@ int bl_throw_type(struct bl_machine *m, enum bl_known_atom type,
     return throw2(m, BL_ATOM(type_error), bl_atom_word(type), culprit);
 }
 
-int bl_throw_domain(struct bl_machine *m, const char *domain,
-                    bl_word culprit) {
+int bl_throw_domain(struct bl_machine *m, const char *domain, bl_word culprit) {
     return throw2(m, BL_ATOM(domain_error), bl_atom_str(domain), culprit);
 }
 
@@ -63,15 +60,13 @@ int bl_throw_existence(struct bl_machine *m, enum bl_known_atom kind,
 
 int bl_throw_permission(struct bl_machine *m, enum bl_known_atom action,
                         enum bl_known_atom kind, bl_word culprit) {
-    const bl_word args[3] = {bl_atom_word(action), bl_atom_word(kind),
-                             culprit};
-    return throw_formal(
-        m, bl_struct(m, BL_FN(permission_error_3), args));
+    const bl_word args[3] = {bl_atom_word(action), bl_atom_word(kind), culprit};
+    return throw_formal(m, bl_struct(m, BL_FN(permission_error_3), args));
 }
 
 int bl_throw_representation(struct bl_machine *m, const char *what) {
-    return throw_formal(m, bl_struct1(m, BL_ATOM(representation_error),
-                                      bl_atom_str(what)));
+    return throw_formal(
+        m, bl_struct1(m, BL_ATOM(representation_error), bl_atom_str(what)));
 }
 
 int bl_throw_evaluation(struct bl_machine *m, enum bl_known_atom what) {
@@ -90,8 +85,8 @@ int bl_throw_stratification(struct bl_machine *m, bl_word goal,
 }
 
 int bl_throw_timeout(struct bl_machine *m) {
-    return throw_formal(m, bl_struct1(m, BL_ATOM(resource_error),
-                                      bl_atom_str("time")));
+    return throw_formal(
+        m, bl_struct1(m, BL_ATOM(resource_error), bl_atom_str("time")));
 }
 
 int bl_throw_interrupt(struct bl_machine *m) {

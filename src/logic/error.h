@@ -9,7 +9,8 @@
 #include "logic/machine.h"
 
 int bl_throw_term(struct bl_machine *m, bl_word ball);
-int bl_throw_type(struct bl_machine *m, enum bl_known_atom type, bl_word culprit);
+int bl_throw_type(struct bl_machine *m, enum bl_known_atom type,
+                  bl_word culprit);
 int bl_throw_domain(struct bl_machine *m, const char *domain, bl_word culprit);
 int bl_throw_instantiation(struct bl_machine *m);
 int bl_throw_existence(struct bl_machine *m, enum bl_known_atom kind,

@@ -16,7 +16,7 @@ static bool is_control(bl_word functor) {
         return name == BL_ATOM(comma) || name == BL_ATOM(semicolon) ||
                name == BL_ATOM(arrow) || name == BL_ATOM(softarrow);
     if (n == 1)
-        return name == BL_ATOM(not_provable) || name == BL_ATOM(not);
+        return name == BL_ATOM(not_provable) || name == BL_ATOM(not );
     return n == 0 && name == BL_ATOM(cut);
 }
 
@@ -37,8 +37,7 @@ static bool is_body(struct bl_machine *m, bl_word t, bool *fits) {
     *fits = true;
     for (;;) {
         t = bl_deref(t);
-        const bool construct =
-            bl_tag(t) == BL_STR && is_control(*bl_ptr(t));
+        const bool construct = bl_tag(t) == BL_STR && is_control(*bl_ptr(t));
         if (!construct && !bl_is_var(t) && !bl_is_callable(t))
             *fits = false;
         if (construct) {
@@ -90,8 +89,7 @@ struct bl_pred *bl_goal_to_call(struct bl_machine *m, uint32_t extra) {
         extra == 0 ? own : bl_functor(bl_functor_name(own), n + extra);
     if (is_control(functor))
         return construct(
-            m, extra == 0 ? goal
-                          : with_arguments(m, goal, functor, n, extra));
+            m, extra == 0 ? goal : with_arguments(m, goal, functor, n, extra));
     __builtin_memmove(m->x + n, m->x + 1, extra * sizeof(bl_word));
     for (uint32_t i = 0; i < n; i++)
         m->x[i] = bl_term_args(goal)[i];

@@ -236,8 +236,7 @@ static struct bl_clause_run best_of_pair(struct bl_pred *p, const uint32_t *arg,
     return r.end - r.at < best.end - best.at ? r : best;
 }
 
-struct bl_clause_run bl_pred_match_keys(struct bl_pred *p,
-                                        const bl_word *key) {
+struct bl_clause_run bl_pred_match_keys(struct bl_pred *p, const bl_word *key) {
     struct bl_clause_run best = run_of(bl_load_acquire(&p->clauses));
     if (best.end - best.at < BL_INDEX_FROM)
         return best;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Arrays of clauses and the hash indexes over them, made when a call first
-// wants one. All functions but `bl_pred_match` need the predicate's lock.
+// wants one. All functions here need the predicate's lock;
+// `bl_pred_match_keys` does not.
 //
 #ifndef BL_LOGIC_INDEX_H
 #define BL_LOGIC_INDEX_H

@@ -56,10 +56,8 @@ static bool decode_call(const struct bl_consumer *c, struct bl_join *j) {
     const bl_word *pc = c->frame[0].cp;
     bool set[BL_JOIN_ARGS] = {false};
     for (; *pc == BL_OP_PUT_VAL_Y || *pc == BL_OP_PUT_CONST; pc += 3) {
-        const bl_word w =
-            *pc == BL_OP_PUT_CONST ? pc[1] : slot_word(c, pc[1]);
-        if (pc[2] >= BL_JOIN_ARGS || w == 0 ||
-            !source_of(c, w, &j->arg[pc[2]]))
+        const bl_word w = *pc == BL_OP_PUT_CONST ? pc[1] : slot_word(c, pc[1]);
+        if (pc[2] >= BL_JOIN_ARGS || w == 0 || !source_of(c, w, &j->arg[pc[2]]))
             return false;
         set[pc[2]] = true;
     }
@@ -128,9 +126,8 @@ struct bl_join *bl_join_find(const struct bl_consumer *c) {
 }
 
 static bool only_facts(struct bl_pred *p) {
-    return p == NULL ||
-           (bl_load_relaxed(&p->entry) == BL_OP_E_CLAUSES &&
-            bl_load_relaxed(&p->rules) == 0);
+    return p == NULL || (bl_load_relaxed(&p->entry) == BL_OP_E_CLAUSES &&
+                         bl_load_relaxed(&p->rules) == 0);
 }
 
 BL_INLINE bool fact_matches(const struct bl_join *j, const bl_word *key,

@@ -79,8 +79,7 @@ bool bl_heap_ensure(struct bl_machine *m, size_t words) {
     if (words < (size_t)(m->heap_end + BL_HEAP_MARGIN / 2 - m->h) &&
         m->h < m->heap_end)
         return true;
-    const char *const top =
-        (const char *)(m->h + words + 2 * BL_HEAP_MARGIN);
+    const char *const top = (const char *)(m->h + words + 2 * BL_HEAP_MARGIN);
     if (words > SIZE_MAX / 32 || !bl_area_grow(m, &m->heap_area, top)) {
         bl_throw_resource(m, "memory");
         return false;

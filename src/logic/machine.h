@@ -64,12 +64,12 @@ struct bl_machine {
     const bl_word *cp;
     const bl_word *pc;
     _Atomic(bl_word *) heap_soft; // heap_end, or NULL to be interrupted
-    bl_word *heap_end; // of what is mapped, less the margin
+    bl_word *heap_end;            // of what is mapped, less the margin
     bl_word *trail_end;
     char *env_end;
     char *choice_end;
     struct bl_tabler *tabler; // see tabling.h
-    struct bl_record *ball; // the error under way after BL_THROW
+    struct bl_record *ball;   // the error under way after BL_THROW
     bl_word x[BL_REGISTERS];
 
     struct bl_area heap_area, env_area, choice_area, trail_area;
@@ -98,9 +98,10 @@ struct bl_machine *bl_machine_new(void); // NULL without memory
 void bl_machine_delete(struct bl_machine *m);
 
 // Solves `goal`, a term of this machine's heap. On BL_RUN_TRUE its bindings
-// stand and `bl_machine_redo` looks for the next answer; on BL_RUN_ERROR
-// `m->ball` is the error. `bl_machine_end` drops what the query left. Queries
-// nest: the inner one ends before the outer one goes on.
+// stand and `bl_query_next` looks for the next answer; on BL_RUN_ERROR
+// `m->ball` is the error. `bl_query_close` undoes what the query did,
+// `bl_query_cut` keeps its bindings. Queries nest: the inner one ends before
+// the outer one goes on.
 struct bl_query {
     struct bl_choice *base;
     struct bl_env *e;

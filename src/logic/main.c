@@ -162,8 +162,8 @@ static int parse(struct command *c, int argc, char **argv) {
             c->goal = argv[++i];
         } else if (strcmp(arg, "-t") == 0) {
             if (!read_threads(c, argv[++i]))
-                return 1 + wrong("-t wants a number from 1 to 256, not",
-                                 argv[i]);
+                return 1 +
+                       wrong("-t wants a number from 1 to 256, not", argv[i]);
         } else if (arg[0] == '-' && arg[1] != 0) {
             if (!flag_option(c, arg) && !valued_option(c, arg))
                 return 1 + wrong("unknown option or value", arg);
@@ -184,9 +184,8 @@ static int load_table(struct bl_machine *m, const char *path) {
     const char *const slash = strrchr(path, '/');
     const char *const name = slash != NULL ? slash + 1 : path;
     int64_t rows;
-    const int r =
-        bl_load_csv(m, path, bl_atom(name, strlen(name) - 4),
-                    has_suffix(path, ".tsv") ? '\t' : ',', &rows);
+    const int r = bl_load_csv(m, path, bl_atom(name, strlen(name) - 4),
+                              has_suffix(path, ".tsv") ? '\t' : ',', &rows);
     if (r == BL_TRUE)
         return 0;
     bl_print_ball(m, NULL);

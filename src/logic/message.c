@@ -35,8 +35,7 @@ static bool wants_context(const struct bl_record *r) {
         return false;
     const size_t at = (size_t)(r->word[0] >> BL_TAG_BITS);
     return r->word[at] == BL_FN(error_2) &&
-           r->word[at + 2] ==
-               (((bl_word)(at + 2) << BL_TAG_BITS) | BL_REF);
+           r->word[at + 2] == (((bl_word)(at + 2) << BL_TAG_BITS) | BL_REF);
 }
 
 void bl_error_add_context(struct bl_machine *m, const bl_word *pc,
@@ -45,8 +44,9 @@ void bl_error_add_context(struct bl_machine *m, const bl_word *pc,
         return;
     const struct bl_clause *const c = clause_at(pc);
     const bool library = c != NULL && (c->pred->flags & BL_PRED_LIBRARY);
-    const struct bl_pred *const p =
-        culprit != NULL ? culprit : c != NULL ? c->pred : NULL;
+    const struct bl_pred *const p = culprit != NULL ? culprit
+                                    : c != NULL     ? c->pred
+                                                    : NULL;
     if (p == NULL)
         return;
     bl_word t;
@@ -58,8 +58,8 @@ void bl_error_add_context(struct bl_machine *m, const bl_word *pc,
     if (c != NULL && c->file != NULL && !library)
         place = bl_struct2(m, BL_ATOM(colon), bl_atom_str(c->file),
                            bl_int((int64_t)c->line));
-    bl_ptr(t)[2] = bl_struct2(m, BL_ATOM(context),
-                              bl_indicator(m, p->functor), place);
+    bl_ptr(t)[2] =
+        bl_struct2(m, BL_ATOM(context), bl_indicator(m, p->functor), place);
     struct bl_record *const new = bl_record_make(m, &t, 1);
     m->h = h;
     if (new == NULL)

@@ -121,7 +121,7 @@ void bl_ops_init(void) {
     };
     for (size_t i = 0; i < BL_ARRAY_LEN(standard); i++) {
         for (size_t k = 0; k < 20 && standard[i].names[k] != NULL; k++)
-            (void)bl_op_set(bl_atom_str(standard[i].names[k]),
-                            standard[i].type, standard[i].priority);
+            (void)bl_op_set(bl_atom_str(standard[i].names[k]), standard[i].type,
+                            standard[i].priority);
     }
 }

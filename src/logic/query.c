@@ -51,8 +51,8 @@ static struct bl_clause *compile(struct bl_machine *m, bl_word goal) {
     const size_t n = variables(m, goal, var);
     if (n == SIZE_MAX || !bl_heap_ensure(m, n + 8))
         return NULL;
-    const bl_word head = bl_struct(
-        m, bl_functor(BL_ATOM(query_goal), (uint32_t)n), var);
+    const bl_word head =
+        bl_struct(m, bl_functor(BL_ATOM(query_goal), (uint32_t)n), var);
     struct bl_clause *const c =
         bl_clause_compile(m, bl_struct2(m, BL_ATOM(neck), head, goal));
     if (c == NULL && m->ball != NULL) {

@@ -207,8 +207,8 @@ static bl_word variable(struct parser *p, const char *name) {
     }
     char *const copy = strdup(name);
     BL_CHECK(copy != NULL);
-    r->vars[r->n_vars++] = (struct bl_read_var){
-        copy, bl_new_var(p->m), 1, p->token.line, p->token.column};
+    r->vars[r->n_vars++] = (struct bl_read_var){copy, bl_new_var(p->m), 1,
+                                                p->token.line, p->token.column};
     return r->vars[r->n_vars - 1].var;
 }
 
@@ -284,9 +284,9 @@ static bool atom_as_operand(struct parser *p, bl_word a) {
         return true;
     }
     const bool plain = p->token.kind == BL_TOKEN_ATOM;
-    const bool number_next = (p->ahead.kind == BL_TOKEN_INT ||
-                              p->ahead.kind == BL_TOKEN_FLOAT) &&
-                             !p->ahead.layout_before;
+    const bool number_next =
+        (p->ahead.kind == BL_TOKEN_INT || p->ahead.kind == BL_TOKEN_FLOAT) &&
+        !p->ahead.layout_before;
     if (plain && a == BL_ATOM(minus) && number_next) {
         advance(p);
         if (p->failed || !has_room(p, 2))
@@ -423,8 +423,7 @@ static void close_bracket(struct parser *p) {
         p->operand[p->operands - 1].priority = 0;
     else if (has_room(p, 2))
         p->operand[p->operands - 1] = (struct operand){
-            bl_struct1(p->m, BL_ATOM(braces),
-                       p->operand[p->operands - 1].term),
+            bl_struct1(p->m, BL_ATOM(braces), p->operand[p->operands - 1].term),
             0};
 }
 
@@ -531,8 +530,8 @@ static void finish(struct parser *p) {
         const char *const what = w->kind == PAREN || w->kind == FUNCTION ? "("
                                  : w->kind == BRACE                      ? "{"
                                                                          : "[";
-        fail_at(p, w->line, w->column, "not closed before the clause ends:",
-                what);
+        fail_at(p, w->line, w->column,
+                "not closed before the clause ends:", what);
         return;
     }
     BL_ASSERT(p->operands == 1);

@@ -27,7 +27,7 @@ struct bl_read_result {
     size_t n_vars, var_capacity;
     uint32_t line; // of the first token
     uint32_t column;
-    size_t start;  // in the source
+    size_t start; // in the source
     struct bl_read_error error;
 };
 

@@ -173,8 +173,7 @@ struct bl_record *bl_record_make(struct bl_machine *m, const bl_word *terms,
     struct copier c = {.m = m};
     if (!copy_out(&c, terms, n))
         return NULL;
-    struct bl_record *const r =
-        malloc(sizeof *r + c.used * sizeof(bl_word));
+    struct bl_record *const r = malloc(sizeof *r + c.used * sizeof(bl_word));
     if (r == NULL || c.used > UINT32_MAX) {
         free(r);
         bl_throw_resource(m, "memory");
@@ -206,8 +205,7 @@ static bl_word relocate(bl_word w, bl_word *base) {
 
 static bool load(struct bl_machine *m, const bl_word *from, size_t words,
                  size_t roots, bl_word *terms) {
-    if (words - roots > BL_HEAP_MARGIN / 4 &&
-        !bl_heap_ensure(m, words - roots))
+    if (words - roots > BL_HEAP_MARGIN / 4 && !bl_heap_ensure(m, words - roots))
         return false;
     bl_word *const base = m->h - roots;
     for (size_t i = 0; i < roots; i++)

@@ -23,8 +23,8 @@ struct bl_record {
 struct bl_record *bl_record_make(struct bl_machine *m, const bl_word *terms,
                                  size_t n);
 // Copies the terms onto the heap; false where it has no room (ball set).
-BL_MUST_USE bool bl_record_load(struct bl_machine *m,
-                                const struct bl_record *r, bl_word *terms);
+BL_MUST_USE bool bl_record_load(struct bl_machine *m, const struct bl_record *r,
+                                bl_word *terms);
 void bl_record_free(struct bl_record *r);
 
 // Copies a term on the heap with fresh variables.

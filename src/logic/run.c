@@ -244,13 +244,11 @@ static bool type_test(enum bl_opcode op, bl_word w) {
     pc = bl_ptr(pc[2]);                                                        \
     NEXT
 #define INTEGER_OPERATION(op, overflows, name)                                 \
-    op:                                                                        \
-    {                                                                          \
+    op : {                                                                     \
         int64_t r;                                                             \
         num -= 1;                                                              \
         if (BL_LIKELY(!num[-1].is_float && !num[0].is_float &&                 \
-                      !overflows(num[-1].i, num[0].i, &r) &&                   \
-                      bl_fits_int(r)))                                         \
+                      !overflows(num[-1].i, num[0].i, &r) && bl_fits_int(r)))  \
             num[-1].i = r;                                                     \
         else if (bl_arith_apply(                                               \
                      m, bl_arith_operation(bl_functor(BL_ATOM(name), 2)),      \
@@ -272,8 +270,7 @@ int bl_machine_run(struct bl_machine *m) {
     struct bl_num num_stack[BL_ARITH_DEPTH];
     struct bl_num *num = num_stack;
     if (BL_UNLIKELY(call_one[1] == 0))
-        call_one[1] = bl_make(bl_pred_ensure(BL_FN(call_1)),
-                              BL_REF);
+        call_one[1] = bl_make(bl_pred_ensure(BL_FN(call_1)), BL_REF);
     NEXT;
 
     // -- matching heads
@@ -296,7 +293,7 @@ GET_VAL_Y:
         goto fail_or_error;
     pc += 3;
     NEXT;
-GET_CONST: {
+GET_CONST : {
     const bl_word a = bl_deref(m->x[pc[2]]);
     if (a != pc[1]) {
         if (!bl_is_var(a))
@@ -306,7 +303,7 @@ GET_CONST: {
     pc += 3;
     NEXT;
 }
-GET_FLOAT: {
+GET_FLOAT : {
     const bl_word a = bl_deref(m->x[pc[2]]);
     if (bl_is_var(a))
         bl_bind(m, a, bl_make(pc + 1, BL_FLT));
@@ -315,7 +312,7 @@ GET_FLOAT: {
     pc += 3;
     NEXT;
 }
-GET_STR: {
+GET_STR : {
     const bl_word a = bl_deref(m->x[pc[2]]);
     if (bl_tag(a) == BL_STR) {
         if (*bl_ptr(a) != pc[1])
@@ -332,7 +329,7 @@ GET_STR: {
     pc += 3;
     NEXT;
 }
-GET_LIST: {
+GET_LIST : {
     const bl_word a = bl_deref(m->x[pc[1]]);
     if (bl_tag(a) == BL_LST) {
         s = bl_ptr(a);
@@ -437,14 +434,14 @@ UNIFY_TAIL_LIST:
 
     // -- building arguments
 
-PUT_VAR_X: {
+PUT_VAR_X : {
     const bl_word v = bl_new_var(m);
     m->x[pc[1]] = v;
     m->x[pc[2]] = v;
     pc += 3;
     NEXT;
 }
-PUT_VAR_Y: {
+PUT_VAR_Y : {
     const bl_word v = bl_new_var(m);
     m->e->y[pc[1]] = v;
     m->x[pc[2]] = v;
@@ -524,7 +521,7 @@ dispatch:
 PROCEED:
     pc = m->cp;
     NEXT;
-BUILTIN: {
+BUILTIN : {
     struct bl_pred *const f = (struct bl_pred *)(void *)bl_ptr(pc[1]);
     if (BL_UNLIKELY(m->h >= m->heap_end) && !bl_machine_event(m))
         goto error;
@@ -608,7 +605,7 @@ A_PUSH_FLOAT:
     INTEGER_OPERATION(A_ADD, __builtin_add_overflow, plus)
     INTEGER_OPERATION(A_SUB, __builtin_sub_overflow, minus)
     INTEGER_OPERATION(A_MUL, __builtin_mul_overflow, star)
-A_CALL: {
+A_CALL : {
     struct bl_num b = {0};
     if (pc[2] == 2)
         b = *--num;
@@ -629,14 +626,14 @@ A_POP_Y:
     m->e->y[pc[1]] = bl_arith_word(m, *--num);
     pc += 2;
     NEXT;
-A_UNIFY_X: {
+A_UNIFY_X : {
     const bl_word w = bl_arith_word(m, *--num);
     if (!bl_unify(m, m->x[pc[1]], w))
         goto fail;
     pc += 2;
     NEXT;
 }
-A_UNIFY_Y: {
+A_UNIFY_Y : {
     const bl_word w = bl_arith_word(m, *--num);
     if (!bl_unify(m, m->e->y[pc[1]], w))
         goto fail;
@@ -658,7 +655,7 @@ A_UNIFY_Y: {
     TYPE_TEST(TEST_COMPOUND);
     TYPE_TEST(TEST_CALLABLE);
 TEST_EQ:
-TEST_NEQ: {
+TEST_NEQ : {
     const bool equal = bl_identical(m, m->x[pc[1]], m->x[pc[2]]);
     if (equal == (*pc == BL_OP_TEST_EQ)) {
         pc += 4;
@@ -677,12 +674,12 @@ UNIFY:
 
     // -- entries: the predicate is `p`, its arguments are in the registers
 
-E_UNDEFINED: {
+E_UNDEFINED : {
     if (undefined(m, p) == BL_FAIL)
         goto fail;
     goto error;
 }
-E_CLAUSES: {
+E_CLAUSES : {
     struct filter f;
     filter_init(&f, p, m->x);
     struct bl_clause_run run = bl_pred_match_keys(p, f.key);
@@ -691,8 +688,7 @@ E_CLAUSES: {
         goto fail;
     const struct bl_clause *const c = *run.at;
     struct bl_clause **const rest = next_match(&f, run.at + 1, run.end);
-    if (rest < run.end &&
-        !push_clauses(m, retry_clause, p, rest, run.end, 0))
+    if (rest < run.end && !push_clauses(m, retry_clause, p, rest, run.end, 0))
         goto error;
     pc = c->code;
     if (c->kind == BL_CLAUSE_CODE)
@@ -702,7 +698,7 @@ E_CLAUSES: {
     pc = m->cp;
     NEXT;
 }
-RETRY_CLAUSE: {
+RETRY_CLAUSE : {
     struct bl_choice *const b = m->b;
     const uint64_t n = b->n - CLAUSE_WORDS;
     restore(m, b);
@@ -729,7 +725,7 @@ RETRY_CLAUSE: {
     pc = c->code;
     NEXT;
 }
-E_DYNAMIC: {
+E_DYNAMIC : {
     const uint64_t generation = bl_load_acquire(&bl_generation);
     struct filter f;
     filter_init(&f, p, m->x);
@@ -751,7 +747,7 @@ E_DYNAMIC: {
     pc = m->cp;
     NEXT;
 }
-RETRY_DYNAMIC: {
+RETRY_DYNAMIC : {
     struct bl_choice *const b = m->b;
     const uint64_t n = b->n - CLAUSE_WORDS;
     restore(m, b);
@@ -778,7 +774,7 @@ RETRY_DYNAMIC: {
     pc = m->cp;
     NEXT;
 }
-E_BUILTIN: {
+E_BUILTIN : {
     const int r = p->builtin(m, m->x);
     if (r == BL_FAIL)
         goto fail;
@@ -787,7 +783,7 @@ E_BUILTIN: {
     pc = m->cp;
     NEXT;
 }
-E_MORE: {
+E_MORE : {
     // The arguments, the predicate, and a word of state that is 0 at first.
     const uint32_t n = p->arity;
     struct bl_choice *const b = bl_choice_push(m, retry_more, n + 2);
@@ -799,11 +795,11 @@ E_MORE: {
     b->arg[n + 1] = 0;
     goto more;
 }
-RETRY_MORE: {
+RETRY_MORE : {
     restore(m, m->b);
     p = (struct bl_pred *)(void *)bl_ptr(m->b->arg[m->b->n - 2]);
 }
-more: {
+more : {
     struct bl_choice *const b = m->b;
     const int r = p->builtin(m, b->arg);
     if (r == BL_MORE) {
@@ -851,7 +847,7 @@ CATCH_EXIT:
 
     // -- tabling
 
-E_TABLED: {
+E_TABLED : {
     const enum bl_tabling_step step = bl_tabling_call(m, p);
     if (step == BL_STEP_CLAUSES) {
         m->b0 = m->b;
@@ -867,13 +863,13 @@ E_TABLED: {
         goto fail;
     goto error;
 }
-NEW_ANSWER: {
+NEW_ANSWER : {
     const enum bl_tabling_step step = bl_tabling_new_answer(m);
     if (BL_LIKELY(step == BL_STEP_FAIL))
         goto fail;
     goto error;
 }
-RETRY_GENERATOR: {
+RETRY_GENERATOR : {
     restore(m, m->b);
     const enum bl_tabling_step step = bl_tabling_retry_generator(m);
     if (step == BL_STEP_FAIL)
@@ -883,7 +879,7 @@ RETRY_GENERATOR: {
     pc = m->cp;
     NEXT;
 }
-RETRY_ANSWER: {
+RETRY_ANSWER : {
     restore(m, m->b);
     const enum bl_tabling_step step = bl_tabling_retry_answer(m);
     if (step == BL_STEP_FAIL)
@@ -893,7 +889,7 @@ RETRY_ANSWER: {
     pc = m->cp;
     NEXT;
 }
-RETRY_RESUME: {
+RETRY_RESUME : {
     restore(m, m->b);
     const enum bl_tabling_step step = bl_tabling_retry_resume(m);
     if (step == BL_STEP_FAIL)

@@ -24,19 +24,17 @@ static double average(struct bl_depths d, uint64_t n) {
 static void print_counts(struct bl_machine *m, const char *name,
                          const struct bl_table_counts *c) {
     char text[256];
-    snprintf(text, sizeof text,
-             "%-24s %10llu %10llu %3llu/%.0f/%llu %12llu %12llu %12llu "
-             "%3llu/%.0f/%llu",
-             name, (unsigned long long)c->calls,
-             (unsigned long long)c->call_nodes,
-             (unsigned long long)c->call_depth.min,
-             average(c->call_depth, c->calls),
-             (unsigned long long)c->call_depth.max,
-             (unsigned long long)c->unique, (unsigned long long)c->repeated,
-             (unsigned long long)c->answer_nodes,
-             (unsigned long long)c->answer_depth.min,
-             average(c->answer_depth, c->unique),
-             (unsigned long long)c->answer_depth.max);
+    snprintf(
+        text, sizeof text,
+        "%-24s %10llu %10llu %3llu/%.0f/%llu %12llu %12llu %12llu "
+        "%3llu/%.0f/%llu",
+        name, (unsigned long long)c->calls, (unsigned long long)c->call_nodes,
+        (unsigned long long)c->call_depth.min, average(c->call_depth, c->calls),
+        (unsigned long long)c->call_depth.max, (unsigned long long)c->unique,
+        (unsigned long long)c->repeated, (unsigned long long)c->answer_nodes,
+        (unsigned long long)c->answer_depth.min,
+        average(c->answer_depth, c->unique),
+        (unsigned long long)c->answer_depth.max);
     line(m, text);
 }
 
@@ -44,8 +42,8 @@ static void print_tables(struct bl_machine *m, const struct bl_pred *only) {
     struct bl_table_counts c;
     char text[256];
     snprintf(text, sizeof text, "%-24s %10s %10s %8s %12s %12s %12s %8s",
-             "table", "calls", "nodes", "depth", "unique", "repeated",
-             "nodes", "depth");
+             "table", "calls", "nodes", "depth", "unique", "repeated", "nodes",
+             "depth");
     line(m, text);
     for (struct bl_pred *p = bl_pred_first(); p != NULL; p = p->next) {
         if (p->table == NULL || (only != NULL && only != p))
@@ -74,10 +72,9 @@ static void print_memory(struct bl_machine *m) {
             sum.pages += s.pages;
             sum.mapped_bytes += s.mapped_bytes;
         }
-        snprintf(text, sizeof text, "%-24s %12llu %14llu %10llu %14llu",
-                 s.name, (unsigned long long)s.blocks,
-                 (unsigned long long)s.block_bytes,
-                 (unsigned long long)s.pages,
+        snprintf(text, sizeof text, "%-24s %12llu %14llu %10llu %14llu", s.name,
+                 (unsigned long long)s.blocks,
+                 (unsigned long long)s.block_bytes, (unsigned long long)s.pages,
                  (unsigned long long)s.mapped_bytes);
         line(m, text);
     }
@@ -90,8 +87,7 @@ static void print_work(struct bl_machine *m) {
     snprintf(text, sizeof text,
              "locks taken %llu, try-locks failed %llu; goals suspended %llu, "
              "resumed %llu",
-             (unsigned long long)locks.taken,
-             (unsigned long long)locks.failed,
+             (unsigned long long)locks.taken, (unsigned long long)locks.failed,
              (unsigned long long)m->tabler->suspensions,
              (unsigned long long)m->tabler->resumptions);
     line(m, text);
@@ -111,21 +107,20 @@ static void json_counts(FILE *out, const char *name,
     struct bl_text t;
     bl_text_init(&t, buffer, sizeof buffer);
     bl_text_json(&t, name);
-    fprintf(out,
-            "{\"name\":%s,\"calls\":%llu,\"call_nodes\":%llu,"
-            "\"unique\":%llu,\"repeated\":%llu,\"answer_nodes\":%llu,"
-            "\"call_depth\":[%llu,%.2f,%llu],"
-            "\"answer_depth\":[%llu,%.2f,%llu]}",
-            t.data, (unsigned long long)c->calls,
-            (unsigned long long)c->call_nodes, (unsigned long long)c->unique,
-            (unsigned long long)c->repeated,
-            (unsigned long long)c->answer_nodes,
-            (unsigned long long)c->call_depth.min,
-            average(c->call_depth, c->calls),
-            (unsigned long long)c->call_depth.max,
-            (unsigned long long)c->answer_depth.min,
-            average(c->answer_depth, c->unique),
-            (unsigned long long)c->answer_depth.max);
+    fprintf(
+        out,
+        "{\"name\":%s,\"calls\":%llu,\"call_nodes\":%llu,"
+        "\"unique\":%llu,\"repeated\":%llu,\"answer_nodes\":%llu,"
+        "\"call_depth\":[%llu,%.2f,%llu],"
+        "\"answer_depth\":[%llu,%.2f,%llu]}",
+        t.data, (unsigned long long)c->calls, (unsigned long long)c->call_nodes,
+        (unsigned long long)c->unique, (unsigned long long)c->repeated,
+        (unsigned long long)c->answer_nodes,
+        (unsigned long long)c->call_depth.min, average(c->call_depth, c->calls),
+        (unsigned long long)c->call_depth.max,
+        (unsigned long long)c->answer_depth.min,
+        average(c->answer_depth, c->unique),
+        (unsigned long long)c->answer_depth.max);
 }
 
 void bl_statistics_json(struct bl_machine *m, FILE *out) {

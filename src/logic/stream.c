@@ -47,7 +47,9 @@ void bl_streams_init(void) {
     in->interactive = isatty(0) != 0;
 }
 
-struct bl_stream *bl_stream_standard(int which) { return streams[which]; }
+struct bl_stream *bl_stream_standard(int which) {
+    return streams[which];
+}
 
 bool bl_io_open(struct bl_machine *m) {
     m->io = calloc(1, sizeof *m->io);
@@ -104,8 +106,7 @@ void bl_stream_write(struct bl_stream *s, const char *text, size_t bytes) {
             return;
         }
     }
-    bl_store_relaxed(&s->column,
-                     bl_load_relaxed(&s->column) + (uint32_t)bytes);
+    bl_store_relaxed(&s->column, bl_load_relaxed(&s->column) + (uint32_t)bytes);
 }
 
 // At a terminal a line at a time, so that what was typed is acted on.
@@ -170,9 +171,8 @@ int bl_take_stream(struct bl_machine *m, bl_word a, bool output,
     if (s == NULL)
         return bl_throw_existence(m, BL_ATOM_stream_name, a);
     if (s->output != output)
-        return bl_throw_permission(
-            m, output ? BL_ATOM_output : BL_ATOM_input, BL_ATOM_stream_name,
-            a);
+        return bl_throw_permission(m, output ? BL_ATOM_output : BL_ATOM_input,
+                                   BL_ATOM_stream_name, a);
     *out = s;
     return BL_TRUE;
 }

@@ -13,15 +13,15 @@
 #include "logic/writer.h"
 
 struct bl_stream {
-    FILE *file;            // output, or input not yet read; or NULL
-    struct bl_out memory;  // output to memory; text of input
+    FILE *file;              // output, or input not yet read; or NULL
+    struct bl_out memory;    // output to memory; text of input
     struct bl_source source; // input: what of the text is read
-    bl_word alias;         // 0: none
-    bl_word name;          // of the file; 0: none
+    bl_word alias;           // 0: none
+    bl_word name;            // of the file; 0: none
     int id;
     bool output;
     bool to_memory;
-    bool interactive;      // input: read by lines
+    bool interactive; // input: read by lines
     bool past_end;
     _Atomic(uint32_t) column; // output: characters since the line began; a
                               // guess where threads write to one stream

@@ -62,8 +62,8 @@ static bool gather_frame(struct bl_machine *m, const struct bl_env *e,
         if (is_live(live, i) && !push_root(m, e->y[i]))
             return false;
     }
-    const struct bl_frame_code f = {
-        cp, (uint32_t)e->n, (uint32_t)(m->tabler->roots - before)};
+    const struct bl_frame_code f = {cp, (uint32_t)e->n,
+                                    (uint32_t)(m->tabler->roots - before)};
     return push_frame(m, f);
 }
 

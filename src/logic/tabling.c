@@ -182,15 +182,13 @@ enum bl_tabling_step bl_tabling_retry_answer(struct bl_machine *m) {
     b->arg[3] = cursor.index;
     if (next == NULL)
         bl_choice_pop(m);
-    return take_answer(m, sg, a, b->arg + ANSWER_WORDS,
-                       b->n - ANSWER_WORDS);
+    return take_answer(m, sg, a, b->arg + ANSWER_WORDS, b->n - ANSWER_WORDS);
 }
 
 // ---- calls
 
 static enum bl_tabling_step generate(struct bl_machine *m,
-                                     struct bl_subgoal *sg,
-                                     struct bl_pred *p) {
+                                     struct bl_subgoal *sg, struct bl_pred *p) {
     struct bl_tabler *const t = m->tabler;
     const size_t n = t->vars;
     struct bl_choice *const b =
@@ -217,8 +215,7 @@ static enum bl_tabling_step generate(struct bl_machine *m,
 }
 
 static enum bl_tabling_step consume(struct bl_machine *m, struct bl_goal *g,
-                                    const struct bl_env *e,
-                                    const bl_word *cp) {
+                                    const struct bl_env *e, const bl_word *cp) {
     struct bl_tabler *const t = m->tabler;
     depends_on(t, g->dfn);
     return bl_suspend(m, g, t->var, t->vars, e, cp) ? BL_STEP_FAIL
@@ -258,8 +255,8 @@ static bool within_limit(struct bl_machine *m) {
     for (int i = 0; i < BL_TYPE_COUNT; i++) {
         struct bl_table_memory_stats s;
         bl_table_read_memory(bl_engine.space, (enum bl_table_type)i, &s);
-        bytes += s.mapped_bytes > s.block_bytes ? s.mapped_bytes
-                                                : s.block_bytes;
+        bytes +=
+            s.mapped_bytes > s.block_bytes ? s.mapped_bytes : s.block_bytes;
     }
     if (bytes <= bl_engine.table_limit)
         return true;
@@ -267,8 +264,7 @@ static bool within_limit(struct bl_machine *m) {
     return false;
 }
 
-enum bl_tabling_step bl_tabling_insert(struct bl_machine *m,
-                                       struct bl_goal *g,
+enum bl_tabling_step bl_tabling_insert(struct bl_machine *m, struct bl_goal *g,
                                        const uint64_t *token, size_t n) {
     struct bl_tabler *const t = m->tabler;
     const enum bl_answer_result r =

@@ -40,10 +40,10 @@ struct bl_goal {
     struct bl_consumer *consumers;
     struct bl_consumer *last_consumer;
     struct bl_consumer *unvisited; // first one added since the last pass
-    uint32_t vars; // free variables of the call
-    bool queued;   // stands on the stack of work
-    bool grown;    // has answers since the last pass over its consumers
-    bool shared;   // others add answers too (FS)
+    uint32_t vars;                 // free variables of the call
+    bool queued;                   // stands on the stack of work
+    bool grown;  // has answers since the last pass over its consumers
+    bool shared; // others add answers too (FS)
 };
 
 struct bl_consumer {
@@ -95,8 +95,7 @@ void bl_tabling_close(struct bl_machine *m);
 enum bl_tabling_step bl_tabling_call(struct bl_machine *m, struct bl_pred *p);
 // A clause of the generator whose environment is `m->e` came to its end.
 enum bl_tabling_step bl_tabling_new_answer(struct bl_machine *m);
-enum bl_tabling_step bl_tabling_insert(struct bl_machine *m,
-                                       struct bl_goal *g,
+enum bl_tabling_step bl_tabling_insert(struct bl_machine *m, struct bl_goal *g,
                                        const uint64_t *token, size_t n);
 // Backtracking into the choice points of tabling; `m->b` is the one.
 enum bl_tabling_step bl_tabling_retry_generator(struct bl_machine *m);
@@ -124,8 +123,7 @@ BL_MUST_USE bool bl_decode(struct bl_machine *m, const uint64_t *token,
                            size_t tokens, bl_word *terms, size_t n);
 // Unifies variables with an answer; 1, 0, or -1 with the ball set.
 int bl_unify_answer(struct bl_machine *m, const struct bl_answer *answer,
-                    const struct bl_subgoal *sg, const bl_word *vars,
-                    size_t n);
+                    const struct bl_subgoal *sg, const bl_word *vars, size_t n);
 
 // Consumers of `g` have something to read.
 void bl_goal_queue(struct bl_tabler *t, struct bl_goal *g);

@@ -85,8 +85,7 @@ static int unify_outside(struct bl_machine *m, bl_word a, bl_word b) {
 static bool unify_inside(struct bl_machine *m, bl_word a, bl_word b) {
     size_t depth = 0;
     for (;;) {
-        const size_t n =
-            bl_tag(a) == BL_LST ? 2 : bl_functor_arity(*bl_ptr(a));
+        const size_t n = bl_tag(a) == BL_LST ? 2 : bl_functor_arity(*bl_ptr(a));
         const bl_word *const p = bl_term_args(a);
         const bl_word *const q = bl_term_args(b);
         if (!bl_scratch_ensure(m, depth + 2 * n))

@@ -30,9 +30,7 @@ bool bl_is_alnum_char(int c) {
            (c >= '0' && c <= '9') || c == '_' || c >= 128;
 }
 
-static bool is_layout(int c) {
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
+static bool is_layout(int c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 static bool is_digit(int c) { return c >= '0' && c <= '9'; }
 
@@ -449,7 +447,6 @@ void bl_source_skip_clause(struct bl_source *s) {
     struct bl_token t;
     do {
         bl_token_read(&x, &t);
-    } while (t.kind != BL_TOKEN_END && t.kind != BL_TOKEN_EOF &&
-             !t.incomplete);
+    } while (t.kind != BL_TOKEN_END && t.kind != BL_TOKEN_EOF && !t.incomplete);
     bl_lexer_fini(&x);
 }

@@ -14,8 +14,8 @@ struct bl_source {
     const char *text;
     size_t length;
     size_t at;
-    uint32_t line;       // from 1
-    size_t line_start;   // where the line begins
+    uint32_t line;     // from 1
+    size_t line_start; // where the line begins
 };
 
 enum bl_token_kind {

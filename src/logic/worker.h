@@ -15,13 +15,12 @@ struct bl_record;
 struct bl_worker_report {
     int status;
     int halt_code;
-    double cpu_seconds;  // of all threads together
+    double cpu_seconds; // of all threads together
     double wall_seconds;
 };
 // `m` is the caller's own, for the messages.
-struct bl_worker_report bl_workers_run(struct bl_machine *m,
-                                       const struct bl_record *goal,
-                                       int threads);
+struct bl_worker_report
+bl_workers_run(struct bl_machine *m, const struct bl_record *goal, int threads);
 
 // A main thread's id and queue, so that it can be named and sent to.
 void bl_worker_adopt(struct bl_machine *m);

@@ -18,7 +18,7 @@ struct bl_write_options {
     bool ignore_ops;
     bool numbervars;
     bool cyclic_guard;
-    uint32_t priority;        // of the place the term stands in; 0 means 1200
+    uint32_t priority; // of the place the term stands in; 0 means 1200
     const struct bl_read_var *vars; // names to write variables with; or NULL
     size_t n_vars;
 };

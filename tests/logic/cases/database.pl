@@ -1,3 +1,4 @@
+% SPDX-License-Identifier: MIT
 %: args -g main
 %> [1,2,3]
 %> [0,1,2,3]

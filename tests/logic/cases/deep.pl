@@ -1,3 +1,4 @@
+% SPDX-License-Identifier: MIT
 %: args -g main
 %> 2000000
 %> true

@@ -1,3 +1,4 @@
+% SPDX-License-Identifier: MIT
 %: args -g main
 %: exit 2
 %> existence_error(procedure,nope/2)
@@ -12,7 +13,7 @@
 %> representation_error(max_arity)
 %> existence_error(stream,nowhere)
 %! leaflog: error: unknown procedure: missing/1
-%!     in last/0, FILE:30
+%!     in last/0, FILE:31
 % Errors are ISO terms; one that nobody catches names its place.
 e(1, nope(1, 2)).
 e(2, atom_length(_, _)).

@@ -1,3 +1,4 @@
+% SPDX-License-Identifier: MIT
 %: args -g main
 %> 20000
 %> 20000

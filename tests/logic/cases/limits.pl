@@ -1,3 +1,4 @@
+% SPDX-License-Identifier: MIT
 %: args -g main --memory=200M
 %> resource_error(memory)
 %> resource_error(memory)

@@ -1,3 +1,4 @@
+% SPDX-License-Identifier: MIT
 %: args -g main
 %: designs
 %: threads 2 8

@@ -1,3 +1,4 @@
+% SPDX-License-Identifier: MIT
 %: args -g main
 %> joined(true)
 %> [1,4,9,16]

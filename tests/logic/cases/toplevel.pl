@@ -1,3 +1,4 @@
+% SPDX-License-Identifier: MIT
 %: args
 %: input p(X).
 %: input p(X), X > 1.
