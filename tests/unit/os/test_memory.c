@@ -7,9 +7,22 @@
 #include "fake_os.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
-static char *const base = (char *)0x300000000000;
+// Free addresses, wherever this process (or a sanitizer) has some.
+static char *base;
+
+__attribute__((constructor)) static void find_base(void) {
+    const size_t bytes = 256 * BL_HUGE_SIZE;
+    void *const p =
+        mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED)
+        abort();
+    base = (char *)bl_align_up((uintptr_t)p, BL_HUGE_SIZE);
+    munmap(p, bytes);
+}
 
 static void map_is_exact(void) {
     expect_int_eq(bl_os.map(base, 4 * BL_HUGE_SIZE, BL_OS_BASE_PAGES), 0);
