@@ -44,7 +44,7 @@ static inline char *bl_slice_start(uint32_t slice) {
 // Sets the `back` of the slices of a page, or clears it.
 void bl_page_link_slices(struct bl_page *page, unsigned slices);
 
-// --- pages.c: the life of a page -------------------------------------------------
+// --- pages.c: the life of a page ---------------------------------------------
 
 struct bl_page *bl_page_new(struct bl_pool *pool, uintptr_t owner);
 // No block of it is in use and it is on no chain; its owner may keep the slice.
@@ -55,7 +55,7 @@ void bl_page_drop(struct bl_page *page);
 unsigned bl_page_collect(struct bl_page *page);
 void bl_page_check(const struct bl_page *page);
 
-// --- local.c -------------------------------------------------------------------
+// --- local.c -----------------------------------------------------------------
 
 // Takes up what was reported to `local`, for `self`. True: something was.
 bool bl_revived_drain(struct bl_local *local, struct bl_local *self);

@@ -19,7 +19,7 @@
 //  * Blocks are carved little by little, so memory is touched when needed.
 //
 // Counting identity of a page, kept by its owner:
-//    carved = used + blocks on `free`,  and blocks on `remote` are part of used.
+//    carved = used + blocks on `free`, and blocks on `remote` are part of used.
 //
 #ifndef BL_PAGE_PAGE_H
 #define BL_PAGE_PAGE_H
