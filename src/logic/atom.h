@@ -51,6 +51,8 @@ struct bl_pred *bl_functor_pred(bl_word functor);
 void bl_functor_set_pred(bl_word functor, struct bl_pred *pred);
 uint32_t bl_functor_count(void);
 
+// Of predicates. Terms that are only data may have BL_MAX_ARGS arguments.
 #define BL_MAX_ARITY 255u
+#define BL_MAX_ARGS 16777215u
 
 #endif

@@ -148,13 +148,17 @@ static int functor_make(struct bl_machine *m, const bl_word *a) {
     if (!bl_is_atom(name))
         return bl_throw_type(
             m, bl_is_compound(name) ? BL_ATOM_atomic : BL_ATOM_atom, name);
-    if (n > BL_MAX_ARITY)
+    if (n > BL_MAX_ARGS)
         return bl_throw_representation(m, "max_arity");
-    bl_word args[BL_MAX_ARITY];
+    if (!bl_heap_ensure(m, (size_t)n + 1))
+        return BL_THROW;
+    bl_word *const p = m->h;
+    const bool list = n == 2 && name == BL_ATOM(dot);
+    if (!list)
+        *m->h++ = bl_functor(name, (uint32_t)n);
     for (int64_t i = 0; i < n; i++)
-        args[i] = bl_new_var(m);
-    return bl_answer(m, a[0],
-                     bl_struct(m, bl_functor(name, (uint32_t)n), args));
+        (void)bl_new_var(m);
+    return bl_answer(m, a[0], bl_make(p, list ? BL_LST : BL_STR));
 }
 
 static int functor_3(struct bl_machine *m, bl_word *a) {
@@ -216,8 +220,10 @@ static int univ_make(struct bl_machine *m, const bl_word *a) {
     else if (!bl_is_atom(name))
         r = bl_throw_type(
             m, bl_is_compound(name) ? BL_ATOM_atomic : BL_ATOM_atom, name);
-    else if (n - 1 > BL_MAX_ARITY)
+    else if (n - 1 > BL_MAX_ARGS)
         r = bl_throw_representation(m, "max_arity");
+    else if (!bl_heap_ensure(m, n))
+        r = BL_THROW;
     else
         r = bl_answer(
             m, a[0],
@@ -233,6 +239,8 @@ static int univ_2(struct bl_machine *m, bl_word *a) {
     if (!bl_is_compound(t))
         return bl_answer(m, a[1], bl_list_cell(m, t, BL_ATOM(nil)));
     const bl_word f = bl_term_functor(t);
+    if (!bl_heap_ensure(m, 2 * (size_t)bl_functor_arity(f) + 4))
+        return BL_THROW;
     const bl_word args =
         bl_make_list(m, bl_term_args(t), bl_functor_arity(f), BL_ATOM(nil));
     return bl_answer(m, a[1], bl_list_cell(m, bl_functor_name(f), args));
@@ -345,7 +353,12 @@ static bl_word *argument(struct bl_machine *m, const bl_word *a, int *r) {
         *r = BL_FAIL;
         return NULL;
     }
-    return bl_term_args(t) + i - 1;
+    bl_word *const cell = bl_term_args(t) + i - 1;
+    if ((char *)cell >= m->heap_area.base && (char *)cell < m->heap_area.end)
+        return cell;
+    // a large ground term of a clause is no copy
+    *r = bl_throw_permission(m, BL_ATOM_modify, BL_ATOM_static_term, t);
+    return NULL;
 }
 
 // On the trail: the old value, then the cell marked as assigned.

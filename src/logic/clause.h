@@ -17,6 +17,12 @@
 
 #include <pthread.h>
 
+// A ground term of a clause, in place.
+struct bl_literal {
+    struct bl_literal *next;
+    bl_word word[];
+};
+
 enum bl_clause_kind {
     BL_CLAUSE_FACT, // head of atomic arguments: unified from `key`, no code
     BL_CLAUSE_CODE
@@ -24,11 +30,12 @@ enum bl_clause_kind {
 
 struct bl_clause {
     struct bl_pred *pred;
-    uint64_t birth;           // const
-    _Atomic(uint64_t) death;  // lock of the predicate; UINT64_MAX: alive
-    bl_word *code;            // const
-    size_t code_words;        // const
-    struct bl_record *source; // const: head :- body, for dynamic predicates
+    uint64_t birth;              // const
+    _Atomic(uint64_t) death;     // lock of the predicate; UINT64_MAX: alive
+    bl_word *code;               // const
+    struct bl_literal *literals; // const: ground terms that the code refers to
+    size_t code_words;           // const
+    struct bl_record *source;    // const: head :- body, for dynamic predicates
     const char *file;
     uint32_t line;
     uint8_t kind;

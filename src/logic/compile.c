@@ -154,6 +154,8 @@ static void analyse(struct bl_compiler *c, bl_word body) {
         c->environment = true;
         c->cut_slot = c->slots++;
     }
+    // structures that find no register spill into the environment
+    c->environment = c->environment || c->term_words > BL_REGISTERS / 2;
     const size_t registers = c->max_arity + c->vars + 64;
     place_variables(c, c->control || registers > BL_REGISTERS / 2);
     if (registers > BL_REGISTERS / 2)
@@ -257,6 +259,7 @@ static struct bl_clause *compile(struct bl_compiler *c, bl_word head,
         c->failed = true;
     }
     restore_variables(c);
+    cl->literals = c->literals;
     if (!c->failed)
         cl->code = finished_code(c);
     cl->code_words = c->used;
@@ -278,6 +281,11 @@ static void split(bl_word term, bl_word *head, bl_word *body) {
 
 void bl_clause_free(struct bl_clause *cl) {
     free(cl->code);
+    while (cl->literals != NULL) {
+        struct bl_literal *const next = cl->literals->next;
+        free(cl->literals);
+        cl->literals = next;
+    }
     if (cl->source != NULL)
         bl_record_free(cl->source);
     free(cl);

@@ -39,10 +39,12 @@ struct bl_compiler {
     size_t *note; // of each control construct, the last goal in it
     size_t notes, note_capacity;
     struct bl_pending {
-        int x;
+        int x; // register; below 0: environment slot ~x
         bl_word term;
     } * pending; // structures to be matched after the one at hand
     size_t pendings, pending_capacity;
+    struct bl_literal *literals;
+    size_t literal_visits;
     uint64_t levels_live; // environment slots with levels that are needed
     uint32_t goal;        // number of the goal at hand
     uint32_t chunk;
@@ -78,6 +80,8 @@ BL_INLINE struct bl_cvar *bl_cvar_of(struct bl_compiler *c, bl_word w) {
 void bl_compile_head(struct bl_compiler *c, bl_word head);
 void bl_compile_get(struct bl_compiler *c, bl_word t, int x);
 void bl_compile_put(struct bl_compiler *c, bl_word t, int x);
+// A large ground term as the clause keeps it; 0 where it is not one.
+bl_word bl_compile_literal(struct bl_compiler *c, bl_word t);
 // A register that holds the variable: its own, or `spare` loaded with it.
 int bl_compile_var_in(struct bl_compiler *c, struct bl_cvar *v, int spare);
 int bl_spare_x(struct bl_compiler *c);

@@ -518,6 +518,12 @@ static void plain_goal(struct bl_compiler *c, bl_word t, struct context x) {
     if (inline_goal(c, t, x))
         return;
     const bl_word functor = bl_term_functor(t);
+    if (bl_functor_arity(functor) > BL_MAX_ARITY) {
+        if (!c->failed)
+            bl_throw_representation(c->m, "max_arity");
+        c->failed = true;
+        return;
+    }
     struct bl_pred *const p = bl_functor_pred(functor);
     const bl_word *const args = bl_is_atom(t) ? NULL : bl_term_args(t);
     if (p != NULL && bl_load_relaxed(&p->entry) == BL_OP_E_BUILTIN)

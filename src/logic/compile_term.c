@@ -53,15 +53,31 @@ static void unify_var(struct bl_compiler *c, struct bl_cvar *v) {
     v->seen = true;
 }
 
+// A structure to be matched later, from a register or, where none is left,
+// from the environment.
+static void postpone(struct bl_compiler *c, bl_word t) {
+    if (c->next_x >= BL_REGISTERS - 2 && c->environment) {
+        const int slot = c->slots++;
+        emit2(c, BL_OP_UNIFY_VAR_Y, (bl_word)slot);
+        push_pending(c, ~slot, t);
+        return;
+    }
+    const int x = bl_spare_x(c);
+    emit2(c, BL_OP_UNIFY_VAR_X, (bl_word)x);
+    push_pending(c, x, t);
+}
+
 // One argument that is not a compound term in last place.
 static void unify_arg(struct bl_compiler *c, bl_word t) {
     struct bl_cvar *const v = bl_cvar_of(c, t);
     if (v != NULL) {
         unify_var(c, v);
     } else if (bl_is_compound(t)) {
-        const int x = bl_spare_x(c);
-        emit2(c, BL_OP_UNIFY_VAR_X, (bl_word)x);
-        push_pending(c, x, t);
+        const bl_word literal = bl_compile_literal(c, t);
+        if (literal != 0)
+            emit2(c, BL_OP_UNIFY_TERM, literal);
+        else
+            postpone(c, t);
     } else if (bl_is_float(t)) {
         emit2(c, BL_OP_UNIFY_FLOAT, float_bits(t));
     } else {
@@ -80,6 +96,12 @@ static void unify_args(struct bl_compiler *c, bl_word t) {
         for (uint32_t i = 0; i + 1 < n; i++)
             unify_arg(c, bl_deref(args[i]));
         const bl_word last = bl_deref(args[n - 1]);
+        const bl_word literal =
+            bl_is_compound(last) ? bl_compile_literal(c, last) : 0;
+        if (literal != 0) {
+            emit2(c, BL_OP_UNIFY_TERM, literal);
+            return;
+        }
         if (!bl_is_compound(last)) {
             unify_arg(c, last);
             return;
@@ -101,7 +123,11 @@ static void structure(struct bl_compiler *c, bl_word t, int x,
         emit3(c, str, *bl_ptr(t), x);
     unify_args(c, t);
     while (c->pendings > 0) {
-        const struct bl_pending p = c->pending[--c->pendings];
+        struct bl_pending p = c->pending[--c->pendings];
+        if (p.x < 0) {
+            emit3(c, BL_OP_PUT_VAL_Y, (bl_word)~p.x, BL_REGISTERS - 1);
+            p.x = BL_REGISTERS - 1;
+        }
         if (bl_tag(p.term) == BL_LST)
             emit2(c, BL_OP_GET_LIST, (bl_word)p.x);
         else
@@ -126,9 +152,12 @@ static void get_var(struct bl_compiler *c, struct bl_cvar *v, int x) {
 }
 
 void bl_compile_get(struct bl_compiler *c, bl_word t, int x) {
+    bl_word literal;
     struct bl_cvar *const v = bl_cvar_of(c, t);
     if (v != NULL)
         get_var(c, v, x);
+    else if (bl_is_compound(t) && (literal = bl_compile_literal(c, t)) != 0)
+        emit3(c, BL_OP_GET_TERM, literal, x);
     else if (bl_is_compound(t))
         structure(c, t, x, BL_OP_GET_STR, BL_OP_GET_LIST);
     else if (bl_is_float(t))
@@ -152,9 +181,12 @@ static void put_var(struct bl_compiler *c, struct bl_cvar *v, int x) {
 }
 
 void bl_compile_put(struct bl_compiler *c, bl_word t, int x) {
+    bl_word literal;
     struct bl_cvar *const v = bl_cvar_of(c, t);
     if (v != NULL)
         put_var(c, v, x);
+    else if (bl_is_compound(t) && (literal = bl_compile_literal(c, t)) != 0)
+        emit3(c, BL_OP_PUT_CONST, literal, x);
     else if (bl_is_compound(t))
         structure(c, t, x, BL_OP_PUT_STR, BL_OP_PUT_LIST);
     else if (bl_is_float(t))

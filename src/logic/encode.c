@@ -111,17 +111,17 @@ long bl_encode(struct bl_machine *m, const bl_word *terms, size_t n,
 // ---- reading
 
 // The cells to be filled stand on the scratch stack; variables by number in
-// `tabler->var`.
+// the tabler's list of those decoded.
 static bl_word decode_var(struct bl_machine *m, bl_word token, bl_word *cell) {
     struct bl_tabler *const t = m->tabler;
     const size_t i = (size_t)(token >> BL_TAG_BITS);
-    if (i < t->vars)
-        return t->var[i];
-    BL_ASSERT(i == t->vars);
-    if (!grow(m, &t->var, &t->var_capacity, i + 1))
+    if (i < t->decoded)
+        return t->decoded_var[i];
+    BL_ASSERT(i == t->decoded);
+    if (!grow(m, &t->decoded_var, &t->decoded_capacity, i + 1))
         return 0;
-    t->var[t->vars++] = cell != NULL ? bl_ref(cell) : bl_new_var(m);
-    return t->var[i];
+    t->decoded_var[t->decoded++] = cell != NULL ? bl_ref(cell) : bl_new_var(m);
+    return t->decoded_var[i];
 }
 
 static bl_word decode_float(struct bl_machine *m, const uint64_t *token) {
@@ -195,7 +195,7 @@ static bool decode_term(struct bl_machine *m, const uint64_t **at,
 
 bool bl_decode(struct bl_machine *m, const uint64_t *token, size_t tokens,
                bl_word *terms, size_t n) {
-    m->tabler->vars = 0;
+    m->tabler->decoded = 0;
     if (!bl_heap_ensure(m, 3 * tokens + n))
         return false;
     const uint64_t *at = token;
@@ -218,12 +218,14 @@ static bool bind_answer(struct bl_machine *m, bl_word var, bl_word term) {
 
 static int unify_compound(struct bl_machine *m, const uint64_t *token,
                           size_t tokens, const bl_word *vars, size_t n) {
-    bl_word term[BL_REGISTERS];
-    BL_CHECK(n <= BL_REGISTERS);
-    if (!bl_decode(m, token, tokens, term, n))
+    struct bl_tabler *const t = m->tabler;
+    if (!grow(m, &t->term, &t->term_capacity, n) ||
+        !bl_decode(m, token, tokens, t->term, n))
         return -1;
     for (size_t i = 0; i < n; i++) {
-        if (!bind_answer(m, vars[i], term[i]))
+        if (m->tr >= m->trail_end && !bl_trail_grow(m))
+            return -1;
+        if (!bind_answer(m, vars[i], t->term[i]))
             return m->ball != NULL ? -1 : 0;
     }
     return 1;

@@ -367,18 +367,20 @@ static bool operand(struct parser *p) {
 
 static void make_function(struct parser *p, const struct waiting *w) {
     const size_t n = p->operands - w->operands;
-    if (n > BL_MAX_ARITY) {
-        fail_at(p, w->line, w->column, "more than 255 arguments", NULL);
+    if (n > BL_MAX_ARGS) {
+        fail_at(p, w->line, w->column, "too many arguments", NULL);
         return;
     }
     if (!has_room(p, n + 2))
         return;
-    bl_word args[BL_MAX_ARITY];
+    bl_word *const t = p->m->h;
+    const bool list = n == 2 && w->name == BL_ATOM(dot);
+    if (!list)
+        *p->m->h++ = bl_functor(w->name, (uint32_t)n);
     for (size_t i = 0; i < n; i++)
-        args[i] = p->operand[w->operands + i].term;
+        *p->m->h++ = p->operand[w->operands + i].term;
     p->operands = w->operands;
-    const bl_word f = bl_functor(w->name, (uint32_t)n);
-    push_operand(p, bl_struct(p->m, f, args), 0);
+    push_operand(p, bl_make(t, list ? BL_LST : BL_STR), 0);
 }
 
 static void make_list(struct parser *p, const struct waiting *w) {

@@ -385,6 +385,18 @@ UNIFY_FLOAT:
         goto fail_or_error;
     pc += 2;
     NEXT;
+GET_TERM:
+    if (!bl_unify(m, m->x[pc[2]], pc[1]))
+        goto fail_or_error;
+    pc += 3;
+    NEXT;
+UNIFY_TERM:
+    if (write)
+        *m->h++ = pc[1];
+    else if (!bl_unify(m, pc[1], *s++))
+        goto fail_or_error;
+    pc += 2;
+    NEXT;
 UNIFY_VOID:
     if (write)
         for (bl_word i = 0; i < pc[1]; i++)

@@ -177,8 +177,7 @@ static bool push_environment(struct bl_machine *m,
     return true;
 }
 
-bool bl_resume(struct bl_machine *m, const struct bl_consumer *c,
-               bl_word *vars) {
+bool bl_resume(struct bl_machine *m, const struct bl_consumer *c) {
     struct bl_tabler *const t = m->tabler;
     const struct bl_record *const r = c->record;
     t->roots = 0;
@@ -202,6 +201,5 @@ bool bl_resume(struct bl_machine *m, const struct bl_consumer *c,
         if (!push_environment(m, &c->frame[i], root + at, level))
             return false;
     }
-    memcpy(vars, root, c->vars * sizeof(bl_word));
     return true;
 }

@@ -45,6 +45,8 @@ void bl_tabling_close(struct bl_machine *m) {
     }
     free(t->token);
     free(t->var);
+    free(t->decoded_var);
+    free(t->term);
     free(t->root);
     free(t->frame);
     free(t);
@@ -320,8 +322,7 @@ static enum bl_tabling_step resume_from(struct bl_machine *m,
         struct bl_answer_cursor look = c->cursor;
         if (bl_answer_next_fast(c->of->sg, &look) == NULL)
             continue;
-        bl_word vars[BL_REGISTERS];
-        if (!bl_resume(m, c, vars))
+        if (!bl_resume(m, c))
             return BL_STEP_THROW;
         m->tabler->resumptions++;
         struct bl_choice *const b =
@@ -329,7 +330,8 @@ static enum bl_tabling_step resume_from(struct bl_machine *m,
         if (b == NULL)
             return BL_STEP_THROW;
         b->arg[0] = bl_make(c, BL_REF);
-        memcpy(b->arg + RESUME_WORDS, vars, c->vars * sizeof(bl_word));
+        memcpy(b->arg + RESUME_WORDS, m->tabler->root,
+               c->vars * sizeof(bl_word));
         return bl_tabling_retry_resume(m);
     }
     return BL_STEP_FAIL;

@@ -72,6 +72,10 @@ struct bl_tabler {
     size_t token_capacity;
     bl_word *var; // variables met while encoding
     size_t vars, var_capacity;
+    bl_word *decoded_var; // variables met while decoding
+    size_t decoded, decoded_capacity;
+    bl_word *term; // an answer's terms
+    size_t term_capacity;
     bl_word *root; // words gathered for a continuation
     size_t roots, root_capacity;
     struct bl_frame_code *frame;
@@ -109,9 +113,9 @@ void bl_tabling_abandon(struct bl_machine *m, struct bl_choice *generator);
 BL_MUST_USE bool bl_suspend(struct bl_machine *m, struct bl_goal *of,
                             const bl_word *var, size_t n,
                             const struct bl_env *e, const bl_word *cp);
-// Puts the continuation back on the stacks; *vars are the call's variables.
-BL_MUST_USE bool bl_resume(struct bl_machine *m, const struct bl_consumer *c,
-                           bl_word *vars);
+// Puts the continuation back on the stacks; the tabler's roots begin with the
+// call's variables then.
+BL_MUST_USE bool bl_resume(struct bl_machine *m, const struct bl_consumer *c);
 void bl_consumer_free(struct bl_consumer *c);
 
 // encode.c: terms as tokens and back.

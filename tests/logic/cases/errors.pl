@@ -24,7 +24,7 @@ e(6, call(1)).
 e(7, call((fail, 1))).
 e(8, length(_, -1)).
 e(9, assertz(atom_length(1, 2))).
-e(10, functor(_, f, 1000)).
+e(10, functor(_, f, 100000000)).
 e(11, write(nowhere, x)).
 main :- e(_, G), catch(G, error(E, _), true), print(E), nl, fail.
 main :- last.
