@@ -156,23 +156,26 @@ static int walk_clauses(struct bl_machine *m, bl_word head, bl_word body,
     } else {
         load_walk(*state, &w);
     }
-    struct bl_clause **at;
-    while ((at = next_clause(&w, head)) != NULL) {
+    struct bl_clause **at = next_clause(&w, head);
+    while (at != NULL) {
         bl_word t[2];
         bl_word *const mark = m->tr;
         bl_word *const h = m->h;
+        // while the head is as it was called
+        struct bl_clause **const next = next_clause(&w, head);
         if (!clause_terms(m, *at, t))
             return BL_THROW;
         if (bl_unify(m, head, t[0]) && bl_unify(m, body, t[1]) &&
             (!erase || bl_clause_erase(*at))) {
-            struct walk rest = w;
+            w.run.at = next;
             update_walk(*state, &w);
-            return next_clause(&rest, head) == NULL ? BL_TRUE : BL_MORE;
+            return next == NULL ? BL_TRUE : BL_MORE;
         }
         if (m->ball != NULL)
             return BL_THROW;
         bl_untrail(m, mark);
         m->h = h;
+        at = next;
     }
     return BL_FAIL;
 }

@@ -18,9 +18,31 @@ static int design_of(struct bl_machine *m, bl_word t, int *design) {
         *design = BL_TABLE_SS;
     else if (t == BL_ATOM(private))
         *design = BL_TABLE_NS;
-    else if (t != BL_ATOM(variant))
+    // subsumptive tables have the answers of variant ones
+    else if (t != BL_ATOM(variant) && t != BL_ATOM(subsumptive))
         return bl_throw_domain(m, "table_mode", t);
     return BL_TRUE;
+}
+
+// p(_, _) for p/2, as some systems write it. Other arguments are modes for
+// answer subsumption, which is not there.
+static int pattern(struct bl_machine *m, bl_word t, bl_word *functor) {
+    const uint32_t n = bl_functor_arity(*bl_ptr(t));
+    for (uint32_t i = 1; i <= n; i++) {
+        const bl_word mode = bl_deref(bl_ptr(t)[i]);
+        if (!bl_is_var(mode))
+            return bl_throw_domain(m, "table_argument", mode);
+    }
+    *functor = *bl_ptr(t);
+    return BL_TRUE;
+}
+
+static int take_tabled(struct bl_machine *m, bl_word t, bl_word *functor) {
+    while (bl_tag(t) == BL_STR && *bl_ptr(t) == BL_FN(colon_2))
+        t = bl_deref(bl_ptr(t)[2]);
+    if (bl_tag(t) == BL_STR && *bl_ptr(t) != BL_FN(slash_2))
+        return pattern(m, t, functor);
+    return bl_take_indicator(m, t, functor);
 }
 
 static int declare(struct bl_machine *m, bl_word t, int design) {
@@ -30,7 +52,7 @@ static int declare(struct bl_machine *m, bl_word t, int design) {
             return BL_THROW;
         t = bl_deref(bl_ptr(t)[1]);
     }
-    if (bl_take_indicator(m, t, &f) != BL_TRUE)
+    if (take_tabled(m, t, &f) != BL_TRUE)
         return BL_THROW;
     struct bl_pred *const p = bl_pred_ensure(f);
     if (p->flags & BL_PRED_SYSTEM)

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { KEPT = 256 }; // erased and replaced things before they are looked after
+
 _Atomic(uint64_t) bl_generation = 1;
 
 static pthread_mutex_t preds_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -121,8 +123,10 @@ struct bl_clause *bl_clause_new_fact(struct bl_pred *p, const bl_word *keys) {
 static void list_append(struct bl_pred *p, struct bl_clause *c, bool at_end) {
     struct bl_clauses *const old = bl_load_relaxed(&p->clauses);
     struct bl_clauses *const new = bl_clauses_add(old, c, at_end);
-    if (new != old)
-        bl_store_release(&p->clauses, new);
+    if (new == old)
+        return;
+    bl_store_release(&p->clauses, new);
+    bl_keep_clauses(p, old);
 }
 
 void bl_clause_add(struct bl_clause *c, bool at_end) {
@@ -131,14 +135,16 @@ void bl_clause_add(struct bl_clause *c, bool at_end) {
     c->birth = bl_add_acq_rel(&bl_generation, 1) + 1;
     list_append(p, c, at_end);
     p->count++;
+    // relaxed: join.c reads it behind an acquire of the list
     if (c->kind == BL_CLAUSE_CODE)
-        bl_add_relaxed(&p->rules,
-                       1); // read by `join.c`, under acquire of the list
+        bl_add_relaxed(&p->rules, 1);
     if (!(p->flags & BL_PRED_DEFINED)) {
         p->flags |= BL_PRED_DEFINED;
         bl_pred_set_entry(p);
     }
     bl_index_add(p, c, at_end);
+    if (p->old > KEPT && p->old > p->count)
+        bl_reclaim(p);
     pthread_mutex_unlock(&p->lock);
 }
 
@@ -150,6 +156,7 @@ bool bl_clause_erase(struct bl_clause *c) {
         bl_store_release(&c->death, bl_add_acq_rel(&bl_generation, 1) + 1);
         p->count--;
         p->dead++;
+        bl_index_erase(p, c);
         if (p->dead > 8 && p->dead > p->count)
             bl_pred_sweep(p);
     }
@@ -172,6 +179,7 @@ void bl_pred_wipe(struct bl_pred *p) {
     p->dead = 0;
     bl_store_relaxed(&p->rules, 0);
     bl_store_release(&p->clauses, NULL);
+    bl_keep_clauses(p, list);
     bl_index_drop(p);
     pthread_mutex_unlock(&p->lock);
 }

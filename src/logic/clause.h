@@ -36,18 +36,21 @@ struct bl_clause {
     struct bl_literal *literals; // const: ground terms that the code refers to
     size_t code_words;           // const
     struct bl_record *source;    // const: head :- body, for dynamic predicates
+    struct bl_clause *next_erased; // lock
     const char *file;
     uint32_t line;
     uint8_t kind;
     bl_word key[]; // arity words: atomic, functor, or 0: variable
 };
 
-// Clauses in order. [start, end) are in use; `end` grows and `start` shrinks,
-// nothing else changes.
+// Clauses in order. [start, end) are in use; `end` grows, `start` shrinks when
+// a clause comes in front and grows when the first ones are erased.
 struct bl_clauses {
     _Atomic(uint32_t) end;
     _Atomic(uint32_t) start;
-    uint32_t capacity;
+    uint32_t floor;          // lock: places from here on may be looked at
+    uint32_t capacity;       // const
+    struct bl_clauses *next; // lock: of those replaced, see reclaim.c
     struct bl_clause *item[];
 };
 
@@ -58,6 +61,7 @@ struct bl_index {
     uint32_t mask;
     uint32_t keys;                // distinct; lock of the predicate
     bool has_variables;           // some clause matches every key
+    struct bl_index *next;        // lock: of those replaced
     struct bl_clauses *otherwise; // for keys that are not here; or NULL
     struct bl_index_slot {
         _Atomic(bl_word) key;              // 0: free; set last
@@ -93,9 +97,13 @@ struct bl_pred {
     _Atomic(struct bl_index *) index[BL_INDEXED_ARGS];
     _Atomic(uint32_t) index_refused; // bit per argument not worth one
     _Atomic(struct bl_index *) pair;
-    uint32_t dead;           // lock: erased clauses in `clauses`
-    uint32_t count;          // lock: living clauses
-    _Atomic(uint32_t) rules; // clauses with code, dead ones too
+    struct bl_clause *erased;       // lock: facts out of `clauses`
+    struct bl_clauses *old_clauses; // lock: replaced arrays
+    struct bl_index *old_indexes;   // lock
+    uint32_t old;                   // lock: how many of these three
+    uint32_t dead;                  // lock: erased clauses in `clauses`
+    uint32_t count;                 // lock: living clauses
+    _Atomic(uint32_t) rules;        // clauses with code, dead ones too
     pthread_mutex_t lock;
     struct bl_table *table;
     int table_design;        // -1: the default one

@@ -12,6 +12,7 @@
 #include "logic/tabling.h"
 
 #include <string.h>
+#include <unistd.h>
 
 struct bl_engine bl_engine;
 
@@ -20,12 +21,19 @@ bool bl_unknown_is_error(const struct bl_pred *p) {
     return !bl_engine.unknown_fails;
 }
 
+// Runaway recursion shall end in an error and not in swapping.
+static size_t default_memory(void) {
+    const long pages = sysconf(_SC_PHYS_PAGES);
+    const size_t half = pages > 0 ? (size_t)pages * BL_BASE_SIZE / 2 : SIZE_MAX;
+    return half < BL_DEFAULT_MEMORY ? half : BL_DEFAULT_MEMORY;
+}
+
 struct bl_machine *bl_engine_machine(void) {
     struct bl_machine *const m = bl_machine_new();
     if (m == NULL)
         return NULL;
-    m->memory_limit = bl_engine.memory_limit != 0 ? bl_engine.memory_limit
-                                                  : BL_DEFAULT_MEMORY;
+    m->memory_limit =
+        bl_engine.memory_limit != 0 ? bl_engine.memory_limit : default_memory();
     if (!bl_tabling_open(m, bl_engine.space) || !bl_io_open(m)) {
         bl_tabling_close(m);
         bl_machine_delete(m);

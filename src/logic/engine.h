@@ -18,7 +18,7 @@ struct bl_engine {
     bool occurs_check;
 };
 
-#define BL_DEFAULT_MEMORY (4 * BL_GIB)
+#define BL_DEFAULT_MEMORY (2 * BL_GIB)
 
 extern struct bl_engine bl_engine;
 

@@ -34,12 +34,23 @@ static struct bl_clauses *grown_copy(const struct bl_clauses *list,
     const uint32_t start = bl_load_relaxed(&list->start);
     const uint32_t n = bl_load_relaxed(&list->end) - start;
     struct bl_clauses *const new = new_clauses(2 * n + 4);
-    const uint32_t at = at_end ? (start > 0 ? start : 0) : n + 2;
-    const uint32_t first = at + n < new->capacity ? at : 0;
+    const uint32_t first = at_end ? 0 : n + 2;
     memcpy(new->item + first, list->item + start, n * sizeof new->item[0]);
     new->start = first;
+    new->floor = first;
     new->end = first + n;
     return new;
+}
+
+// How many erased clauses at the front were left out.
+static uint32_t drop_front(struct bl_clauses *list) {
+    const uint32_t start = bl_load_relaxed(&list->start);
+    const uint32_t end = bl_load_relaxed(&list->end);
+    uint32_t i = start;
+    while (i < end && bl_load_relaxed(&list->item[i]->death) != UINT64_MAX)
+        i++;
+    bl_store_release(&list->start, i);
+    return i - start;
 }
 
 struct bl_clauses *bl_clauses_add(struct bl_clauses *list, struct bl_clause *c,
@@ -48,7 +59,8 @@ struct bl_clauses *bl_clauses_add(struct bl_clauses *list, struct bl_clause *c,
         list = new_clauses(4);
     const uint32_t end = bl_load_relaxed(&list->end);
     const uint32_t start = bl_load_relaxed(&list->start);
-    if (at_end ? end == list->capacity : start == 0)
+    // a place in front that was in use may still be looked at
+    if (at_end ? end == list->capacity : start == 0 || start > list->floor)
         list = grown_copy(list, at_end);
     if (at_end) {
         const uint32_t at = bl_load_relaxed(&list->end);
@@ -59,6 +71,7 @@ struct bl_clauses *bl_clauses_add(struct bl_clauses *list, struct bl_clause *c,
     } else {
         const uint32_t at = bl_load_relaxed(&list->start) - 1;
         list->item[at] = c;
+        list->floor = at;
         bl_store_release(&list->start, at);
     }
     return list;
@@ -69,6 +82,8 @@ static struct bl_clause_run run_of(struct bl_clauses *list) {
     if (list != NULL) {
         run.end = list->item + bl_load_acquire(&list->end);
         run.at = list->item + bl_load_acquire(&list->start);
+        if (run.at > run.end) // erased meanwhile by another thread
+            run.at = run.end;
     }
     return run;
 }
@@ -138,7 +153,7 @@ static void add_to_all(struct bl_index *ix, struct bl_clause *c) {
     ix->has_variables = true;
 }
 
-static void index_free(struct bl_index *ix) {
+void bl_index_free(struct bl_index *ix) {
     for (uint64_t i = 0; i <= ix->mask; i++)
         free(bl_load_relaxed(&ix->slot[i].list));
     free(ix->otherwise);
@@ -171,7 +186,7 @@ static struct bl_index *build(struct bl_pred *p, uint32_t arg, uint32_t arg2) {
             add_to_all(ix, c);
     }
     if (ix->keys < 2 || (variables > 4 && variables * 8 > n)) {
-        index_free(ix);
+        bl_index_free(ix);
         return NULL;
     }
     return ix;
@@ -265,31 +280,61 @@ struct bl_clause_run bl_pred_match_keys(struct bl_pred *p, const bl_word *key) {
 
 // ---- keeping them
 
+static void drop(struct bl_pred *p, _Atomic(struct bl_index *) *where) {
+    struct bl_index *const ix = bl_load_relaxed(where);
+    if (ix == NULL)
+        return;
+    bl_store_release(where, NULL);
+    bl_keep_index(p, ix);
+}
+
 void bl_index_drop(struct bl_pred *p) {
     for (uint32_t i = 0; i < BL_INDEXED_ARGS; i++)
-        bl_store_release(&p->index[i], NULL);
-    bl_store_release(&p->pair, NULL);
+        drop(p, &p->index[i]);
+    drop(p, &p->pair);
     bl_store_relaxed(&p->index_refused, 0);
 }
 
-static void update(_Atomic(struct bl_index *) *where, struct bl_clause *c,
-                   bool at_end) {
+static void update(struct bl_pred *p, _Atomic(struct bl_index *) *where,
+                   struct bl_clause *c, bool at_end) {
     struct bl_index *const ix = bl_load_relaxed(where);
     if (ix == NULL)
         return;
     const bl_word key = clause_key(ix, c);
     if (key == 0 || ix->has_variables || ix->keys * 2 > ix->mask) {
-        bl_store_release(where, NULL);
+        drop(p, where);
         return;
     }
     slot_add(ix, key, c, at_end);
 }
 
+static void erase_from(struct bl_index *ix, const struct bl_clause *c) {
+    if (ix == NULL || clause_key(ix, c) == 0)
+        return;
+    struct bl_index_slot *const s = slot_of(ix, clause_key(ix, c));
+    struct bl_clauses *const list = bl_load_relaxed(&s->list);
+    if (list != NULL)
+        (void)drop_front(list);
+}
+
+void bl_index_erase(struct bl_pred *p, struct bl_clause *c) {
+    struct bl_clauses *const list = bl_load_relaxed(&p->clauses);
+    const uint32_t start = bl_load_relaxed(&list->start);
+    const uint32_t dropped = drop_front(list);
+    for (uint32_t i = start; i < start + dropped; i++)
+        bl_keep_clause(p, list->item[i]);
+    BL_ASSERT(p->dead >= dropped);
+    p->dead -= dropped;
+    for (uint32_t i = 0; i < BL_INDEXED_ARGS; i++)
+        erase_from(bl_load_relaxed(&p->index[i]), c);
+    erase_from(bl_load_relaxed(&p->pair), c);
+}
+
 void bl_index_add(struct bl_pred *p, struct bl_clause *c, bool at_end) {
     const uint32_t n = p->arity < BL_INDEXED_ARGS ? p->arity : BL_INDEXED_ARGS;
     for (uint32_t i = 0; i < n; i++)
-        update(&p->index[i], c, at_end);
-    update(&p->pair, c, at_end);
+        update(p, &p->index[i], c, at_end);
+    update(p, &p->pair, c, at_end);
     // a refusal may be wrong once there are twice as many clauses
     if (bl_is_pow2(p->count))
         bl_store_relaxed(&p->index_refused, 0);
@@ -302,9 +347,12 @@ void bl_pred_sweep(struct bl_pred *p) {
     for (struct bl_clause **i = run.at; i < run.end; i++) {
         if (bl_load_relaxed(&(*i)->death) == UINT64_MAX)
             new->item[n++] = *i;
+        else
+            bl_keep_clause(p, *i);
     }
     BL_CHECK_EQ(n, p->count);
     new->end = n;
+    bl_keep_clauses(p, bl_load_relaxed(&p->clauses));
     bl_store_release(&p->clauses, new);
     bl_index_drop(p);
     p->dead = 0;

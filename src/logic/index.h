@@ -17,6 +17,16 @@ struct bl_clauses *bl_clauses_add(struct bl_clauses *list, struct bl_clause *c,
 // Brings the indexes up to date after a clause came; drops what it cannot.
 void bl_index_add(struct bl_pred *p, struct bl_clause *c, bool at_end);
 void bl_index_drop(struct bl_pred *p);
+// After an erasure: the first clauses of the arrays go where they are erased.
+void bl_index_erase(struct bl_pred *p, struct bl_clause *c);
+void bl_index_free(struct bl_index *ix);
+
+// reclaim.c: what was replaced or erased is kept while somebody may read it.
+void bl_keep_clauses(struct bl_pred *p, struct bl_clauses *old);
+void bl_keep_index(struct bl_pred *p, struct bl_index *old);
+void bl_keep_clause(struct bl_pred *p, struct bl_clause *c);
+// Frees it where that is certainly nobody.
+void bl_reclaim(struct bl_pred *p);
 // Replaces the array by one without erased clauses.
 void bl_pred_sweep(struct bl_pred *p);
 

@@ -382,6 +382,8 @@ use_module(_, _).
 module(_, _).
 set_stream(_, _).
 style_check(_).
+import(_).
+export(_).
 load_csv(File, Name) :- '$load_csv'(File, Name, ',', _).
 load_tsv(File, Name) :- '$load_csv'(File, Name, '\t', _).
 load_csv(File, Name, Rows) :- '$load_csv'(File, Name, ',', Rows).

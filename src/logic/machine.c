@@ -50,6 +50,15 @@ static void lay_ground(struct bl_machine *m) {
     m->cp = bl_code_query_true;
 }
 
+static _Atomic(int) machines;
+static _Thread_local struct bl_machine *own_machine; // the last one made here
+
+const struct bl_machine *bl_machine_alone(void) {
+    // Acquire pairs with the decrement of a machine that ends. Another one can
+    // only come from this thread, or from one that has a machine.
+    return bl_load_acquire(&machines) == 1 ? own_machine : NULL;
+}
+
 struct bl_machine *bl_machine_new(void) {
     struct bl_machine *const m = calloc(1, sizeof *m);
     if (m == NULL)
@@ -62,10 +71,15 @@ struct bl_machine *bl_machine_new(void) {
     set_ends(m);
     lay_ground(m);
     m->random_state = bl_os_random();
+    bl_add_relaxed(&machines, 1);
+    own_machine = m;
     return m;
 }
 
 void bl_machine_delete(struct bl_machine *m) {
+    (void)bl_sub_acq_rel(&machines, 1);
+    if (own_machine == m)
+        own_machine = NULL;
     bl_areas_close(m);
     if (m->ball != NULL)
         bl_record_free(m->ball);

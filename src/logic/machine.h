@@ -95,6 +95,8 @@ enum { BL_INT_SIGNAL = 1, BL_INT_TIME = 2, BL_INT_ABORT = 4 };
 enum { BL_RUN_FAIL, BL_RUN_TRUE, BL_RUN_ERROR, BL_RUN_HALT };
 
 struct bl_machine *bl_machine_new(void); // NULL without memory
+// The calling thread's machine, where the process has no other; else NULL.
+const struct bl_machine *bl_machine_alone(void);
 void bl_machine_delete(struct bl_machine *m);
 
 // Solves `goal`, a term of this machine's heap. On BL_RUN_TRUE its bindings

@@ -104,6 +104,8 @@ void bl_ops_init(void) {
         {1100, BL_ATOM_xfy, {";", "|"}},
         {1050, BL_ATOM_xfy, {"->", "*->"}},
         {1000, BL_ATOM_xfy, {","}},
+        {1050, BL_ATOM_xfx, {"from"}},
+        {1100, BL_ATOM_fx, {"import", "export"}},
         {900, BL_ATOM_fy, {"\\+", "tnot"}},
         {700,
          BL_ATOM_xfx,

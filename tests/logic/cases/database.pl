@@ -7,7 +7,9 @@
 %> b(A):-a(A),A>2
 %> 100000
 %> [1,2,3]-[1,2,3,4,5,6]
-:- dynamic a/1, b/1, c/1, d/1.
+%> [1,2,3,4,5,6]-[1,2,3,4,5,6]-[]
+%> 220000
+:- dynamic a/1, b/1, c/1, d/1, q/1.
 main :-
     assertz(a(1)), assertz(a(2)), assertz(a(3)), show,
     asserta(a(0)), show,
@@ -18,7 +20,14 @@ main :-
     assertz(d(1)), assertz(d(2)), assertz(d(3)),
     % the logical update view: what comes later is not seen
     findall(V, ( d(V), W is V + 3, assertz(d(W)) ), Vs),
-    findall(V, d(V), All), writeln(Vs-All).
+    findall(V, d(V), All), writeln(Vs-All),
+    findall(V, clause(d(V), true), Cs), findall(V, retract(d(V)), Rs),
+    findall(V, d(V), None), writeln(Cs-Rs-None),
+    forall(between(1, 20000, I), assertz(q(I))), rotate(200000),
+    aggregate_all(max(Q), q(Q), Max), writeln(Max).
+% a queue: first out, last in
+rotate(0) :- !.
+rotate(N) :- retract(q(X)), !, Y is X + 20000, assertz(q(Y)), M is N - 1, rotate(M).
 show :- findall(X, a(X), L), writeln(L).
 count(N) :- assertz(c(0)), between(1, N, _), retract(c(I)), J is I + 1, assertz(c(J)), fail.
 count(_) :- c(X), writeln(X).
