@@ -10,6 +10,7 @@
 #include <errno.h>
 
 struct bl_pool bl_class_pools[BL_CLASSES];
+_Static_assert(BL_CLASSES <= BL_POOLS_RESERVED, "class c is pool c");
 __attribute__((weak)) void (*bl_heap_start_hook)(void);
 
 static _Atomic(bool) ready;
@@ -32,7 +33,6 @@ static void start(void) {
     const bool mine = !bl_load_relaxed(&begun);
     if (mine) {
         bl_store_relaxed(&begun, true);
-        bl_pools_reserve(BL_CLASSES);
         for (uint32_t c = 0; c < BL_CLASSES; c++)
             bl_pool_init(&bl_class_pools[c], "malloc", bl_class_bytes(c), c);
         bl_store_release(&ready, true);

@@ -193,8 +193,13 @@ const void *bl_file_program_headers(size_t *count, uint64_t *bias) {
     *count = p ? getauxval(AT_PHNUM) : 0;
     *bias = 0;
     for (size_t i = 0; i < *count; i++) {
-        if (p[i].p_type == PT_PHDR)
+        // A static program has no PT_PHDR; its headers follow the ELF header.
+        if (p[i].p_type == PT_LOAD && p[i].p_offset == 0)
+            *bias = at - sizeof(Elf64_Ehdr) - p[i].p_vaddr;
+        if (p[i].p_type == PT_PHDR) {
             *bias = at - p[i].p_vaddr;
+            break;
+        }
     }
     return p;
 }

@@ -60,6 +60,10 @@ static int os_advise_base(void *at, size_t bytes) {
     return advise(at, bytes, MADV_NOHUGEPAGE);
 }
 
+static int os_advise_fork(void *at, size_t bytes, bool inherit) {
+    return advise(at, bytes, inherit ? MADV_DOFORK : MADV_DONTFORK);
+}
+
 static int os_collapse(void *at, size_t bytes) {
     const int result = advise(at, bytes, MADV_COLLAPSE);
     return result == -EAGAIN ? advise(at, bytes, MADV_COLLAPSE) : result;
@@ -109,6 +113,7 @@ struct bl_os_hooks bl_os = {
     .unmap = os_unmap,
     .advise_huge = os_advise_huge,
     .advise_base = os_advise_base,
+    .advise_fork = os_advise_fork,
     .collapse = os_collapse,
     .populate = os_populate,
     .discard = os_discard,

@@ -32,6 +32,8 @@ struct bl_os_hooks {
     int (*advise_huge)(void *at, size_t bytes);
     // Asks for base pages only, also where THP is set to always.
     int (*advise_base)(void *at, size_t bytes);
+    // Leaves the range out of a child's memory, or in again.
+    int (*advise_fork)(void *at, size_t bytes, bool inherit);
     // Makes huge pages of what is there now (MADV_COLLAPSE, Linux 6.1).
     int (*collapse)(void *at, size_t bytes);
     // Touches every page for writing, as a result and not as a signal: what

@@ -85,7 +85,8 @@ struct bl_entry {
     struct bl_page *full;
 };
 
-#define BL_POOLS_MAX 256 // shared pools, size classes among them
+#define BL_POOLS_MAX 256     // shared pools, size classes among them
+#define BL_POOLS_RESERVED 96 // the first numbers: size classes
 #define BL_VOIDS_MAX 16
 
 struct bl_local {
@@ -243,8 +244,6 @@ void bl_pool_init(struct bl_pool *pool, const char *name, size_t block_bytes,
                   uint32_t index);
 // Gives up the calling thread's local: pages with free blocks become global.
 void bl_local_detach(void);
-// Says that shared pools below `count` are taken. Before the first attach.
-void bl_pools_reserve(uint32_t count);
 
 struct bl_page_totals {
     size_t blocks;      // in use, remote ones among them

@@ -11,10 +11,7 @@
 #define RUN_ALIGN_FROM (2 * BL_SLICE_BYTES)
 
 static struct bl_pool *numbered[BL_POOLS_MAX]; // lock:bl_lock_pools
-static uint32_t reserved;                      // numbers of size classes
 static struct bl_pool *free_records;           // lock:bl_lock_pools
-
-void bl_pools_reserve(uint32_t count) { reserved = count; }
 
 // The smallest page that wastes at most an eighth of itself: many classes have
 // few blocks in use, and a page holds what others could use.
@@ -72,7 +69,7 @@ static void give_record(struct bl_pool *pool) {
 
 static bool take_number(struct bl_pool *pool) {
     bl_lock_acquire(&bl_lock_pools);
-    uint32_t i = reserved;
+    uint32_t i = BL_POOLS_RESERVED;
     while (i < BL_POOLS_MAX && numbered[i])
         i++;
     if (i < BL_POOLS_MAX) {

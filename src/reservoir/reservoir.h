@@ -128,6 +128,12 @@ extern void (*bl_reservoir_peak_hook)(void);
 // thread before it forks; a child at once). Caller holds the locks of a fork.
 void bl_reservoir_leave_hugetlb(void);
 bool bl_reservoir_has_hugetlb(void);
+// The same where other threads run and pages cannot be exchanged under them:
+// the child inherits ordinary copies made before the fork and moves them into
+// place. Caller holds the locks of a fork.
+void bl_reservoir_copy_for_child(void);
+void bl_reservoir_drop_copies(void); // in the parent
+void bl_reservoir_take_copies(void); // in the child
 
 void bl_reservoir_check(void);
 

@@ -23,17 +23,29 @@ static bool single_threaded(void) {
     return bl_load_relaxed(&bl_stats.locals_now) <= 1;
 }
 
+static bool copied_for_child;
+
 static void before(void) {
     bl_locks_before_fork();
-    if (bl_reservoir_has_hugetlb() && single_threaded())
+    copied_for_child = false;
+    if (!bl_reservoir_has_hugetlb())
+        return;
+    copied_for_child = !single_threaded();
+    if (copied_for_child)
+        bl_reservoir_copy_for_child();
+    else
         bl_reservoir_leave_hugetlb();
 }
 
-static void after_in_parent(void) { bl_locks_after_fork(); }
+static void after_in_parent(void) {
+    if (copied_for_child)
+        bl_reservoir_drop_copies();
+    bl_locks_after_fork();
+}
 
 static void after_in_child(void) {
-    if (bl_reservoir_has_hugetlb())
-        bl_reservoir_leave_hugetlb();
+    if (copied_for_child)
+        bl_reservoir_take_copies();
     bl_locks_after_fork();
     bl_runtime_after_fork_in_child();
 }

@@ -172,3 +172,37 @@ TEST(no_memory_is_null) {
         unit();
     bl_reservoir_check();
 }
+
+// What a fork must leave to the child: the bytes, and no page of the pool.
+static void fork_with_pool(bool in_child, size_t pool_bytes_after) {
+    void *units[N];
+    fake_os_install();
+    fake_os_set_pool(10);
+    bl_reservoir_configure(BL_BACKING_AUTO, 1000);
+    bl_lock_acquire(&bl_lock_start);
+    assert_true(bl_reservoir_start());
+    bl_lock_release(&bl_lock_start);
+    for (int i = 0; i < N; i++) {
+        units[i] = unit();
+        memset(units[i], i + 1, BL_HUGE_SIZE);
+    }
+    assert_size_eq(from_pool(units), 10 * BL_HUGE_SIZE);
+    bl_locks_before_fork();
+    bl_reservoir_copy_for_child();
+    if (in_child)
+        bl_reservoir_take_copies();
+    else
+        bl_reservoir_drop_copies();
+    bl_locks_after_fork();
+    expect_size_eq(from_pool(units), pool_bytes_after);
+    for (int i = 0; i < N; i++) {
+        expect_int_eq(((unsigned char *)units[i])[0], i + 1);
+        expect_int_eq(((unsigned char *)units[i])[BL_HUGE_SIZE - 1], i + 1);
+    }
+    bl_reservoir_check();
+}
+
+TEST(a_child_gets_copies_of_pool_pages) { fork_with_pool(true, 0); }
+TEST(a_parent_keeps_its_pool_pages) {
+    fork_with_pool(false, 10 * BL_HUGE_SIZE);
+}
