@@ -18,6 +18,7 @@ static size_t ahead_units;
 static size_t small_units;    // the small part was handed out so far
 static size_t free_addresses; // bits set in the bitmap
 static size_t lowest_word;    // of the bitmap: none set below
+static uint32_t seeds;        // bit i: unit i was mapped as a seed
 static bool seeds_promoted;
 
 static char *small_at(size_t index) {
@@ -89,6 +90,8 @@ static bool map_ahead(void) {
         const int result = seed ? bl_back_base(at, units << BL_HUGE_SHIFT)
                                 : bl_back_units(at, units);
         if (result == 0) {
+            if (seed)
+                seeds |= 1u << small_index(at);
             ahead = at;
             ahead_units = units;
             return true;
@@ -136,7 +139,7 @@ static void promote_seeds(void) {
         return;
     seeds_promoted = true;
     for (size_t i = 0; i < BL_SEED_UNITS; i++)
-        if (!bl_unit_is_free(i))
+        if (seeds >> i & 1 && !bl_unit_is_free(i))
             bl_hugify(small_at(i));
 }
 
