@@ -5,7 +5,7 @@
 // a call); the second writes code. A variable of one chunk lives in a
 // register, any other in the environment; where the body branches, all live in
 // the environment, since the branches start from there.
-// Source: the abstract machine of [Warren-SRI'83], with all variables on the
+// Source: the abstract machine of [Warren-1983], with all variables on the
 // heap, which makes every word in a register or slot free to be copied.
 //
 #include "logic/compile.h"

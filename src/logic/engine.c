@@ -34,6 +34,9 @@ struct bl_machine *bl_engine_machine(void) {
         return NULL;
     m->memory_limit =
         bl_engine.memory_limit != 0 ? bl_engine.memory_limit : default_memory();
+    m->collect_every = bl_engine.collect_every;
+    if (m->collect_every != 0)
+        bl_store_release(&m->heap_soft, NULL);
     if (!bl_tabling_open(m, bl_engine.space) || !bl_io_open(m)) {
         bl_tabling_close(m);
         bl_machine_delete(m);

@@ -11,10 +11,11 @@
 struct bl_engine {
     struct bl_table_space *space;          // const
     struct bl_table_options table_options; // const
-    size_t memory_limit; // bytes of stacks per machine; 0: the default
-    size_t table_limit;  // bytes of all tables together; 0: none
-    size_t token_limit;  // size of a call or an answer in a table; 0: none
-    bool unknown_fails;  // flag `unknown`
+    size_t memory_limit;  // bytes of stacks per machine; 0: the default
+    size_t table_limit;   // bytes of all tables together; 0: none
+    size_t token_limit;   // size of a call or an answer in a table; 0: none
+    size_t collect_every; // calls between collections; 0: as needed
+    bool unknown_fails;   // flag `unknown`
     bool occurs_check;
 };
 

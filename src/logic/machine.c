@@ -7,6 +7,7 @@
 
 #include "logic/area.h"
 #include "logic/clause.h"
+#include "logic/collect.h"
 #include "logic/error.h"
 #include "logic/record.h"
 #include "logic/tabling.h"
@@ -159,6 +160,32 @@ bool bl_machine_event(struct bl_machine *m) {
     if (m->tr >= m->trail_end && !bl_trail_grow(m))
         return false;
     return m->h < m->heap_end || bl_heap_ensure(m, BL_HEAP_MARGIN);
+}
+
+// A segment so small is not worth the work.
+#define COLLECT_FROM ((size_t)512 * 1024)
+
+bool bl_machine_call_event(struct bl_machine *m, uint32_t arity) {
+    const size_t segment = (size_t)(m->h - m->b->h);
+    const bool full = m->h >= m->heap_end && segment >= COLLECT_FROM;
+    const bool asked =
+        m->collect_every != 0 && m->inferences % m->collect_every == 0;
+    size_t freed = 0;
+    if (full || asked)
+        freed = bl_collect(m, arity);
+    // little was freed: grow as well, so that collections stay rare
+    if (full && freed < segment / 2 &&
+        !bl_area_grow(m, &m->heap_area,
+                      (const char *)(m->h + segment / 2 + BL_HEAP_MARGIN)) &&
+        freed < segment / 16) {
+        bl_throw_resource(m, "memory");
+        return false;
+    }
+    if (!bl_machine_event(m))
+        return false;
+    if (m->collect_every != 0)
+        bl_store_release(&m->heap_soft, NULL);
+    return true;
 }
 
 // ---- choice points and environments

@@ -84,6 +84,8 @@ struct bl_machine {
     void *scratch; // words for copying and comparing, see scratch.h
     size_t scratch_words;
     uint64_t inferences;
+    uint64_t collections;
+    uint64_t collect_every; // calls; 0: when the heap is full
     uint64_t random_state;
     bool halting; // halt/1 was called; no catcher stops that
     int halt_code;
@@ -141,8 +143,10 @@ struct bl_env *bl_env_push(struct bl_machine *m, size_t n);
 // Finds who catches the ball: restores the machine to there and returns the
 // code to go on with, or NULL where the query ends with the error.
 const bl_word *bl_unwind(struct bl_machine *m);
-// What a call does when a soft limit was met: grows, stops, or throws.
+// What a builtin, and a call with its arguments in the registers, do when a
+// soft limit was met: grow, stop, or throw. A call may collect the heap.
 BL_MUST_USE bool bl_machine_event(struct bl_machine *m);
+BL_MUST_USE bool bl_machine_call_event(struct bl_machine *m, uint32_t arity);
 void bl_machine_interrupt(struct bl_machine *m, uint32_t why); // any thread
 uint64_t bl_now_ns(void);
 

@@ -27,6 +27,7 @@ static const char usage[] =
     "                     (2G where none is given)\n"
     "  --table-memory=SIZE  limit on all tables together\n"
     "  --term-size=N      limit on the symbols of a call or answer in a table\n"
+    "  --collect=N        collect the heap at every Nth call, for tests\n"
     "  --time=SECONDS     limit on the goal\n"
     "  --stats            print the figures of the tables at the end\n"
     "  --json             print answers, and figures, as JSON\n"
@@ -108,6 +109,8 @@ static bool valued_option(struct command *c, const char *arg) {
         ok = read_size(v, &bl_engine.table_limit);
     } else if ((v = value_of(arg, "--term-size")) != NULL) {
         ok = read_size(v, &bl_engine.token_limit);
+    } else if ((v = value_of(arg, "--collect")) != NULL) {
+        ok = read_size(v, &bl_engine.collect_every);
     } else if ((v = value_of(arg, "--time")) != NULL) {
         char *end;
         c->seconds = strtod(v, &end);

@@ -218,7 +218,7 @@ static bool type_test(enum bl_opcode op, bl_word w) {
 #define CALL_EVENT                                                             \
     if (BL_UNLIKELY(m->h >= bl_load_relaxed(&m->heap_soft) ||                  \
                     m->tr >= m->trail_end) &&                                  \
-        !bl_machine_event(m))                                                  \
+        !bl_machine_call_event(m, p->arity))                                   \
     goto error
 #define COMPARE(op, integers)                                                  \
     op:                                                                        \

@@ -16,8 +16,8 @@
 // a generator is known to depend on. Incomplete goals with new answers stand
 // on a stack of work, so that completion costs what changed. Each machine has
 // its own; tables may be shared, see <bigleaf/table.h>.
-// Source: [ChenWarren-JACM'96], and delimited continuations after
-// [DesouterVanDoorenSchrijvers-TPLP'15].
+// Source: [ChenWarren-1996], and delimited continuations after
+// [Desouter-2015].
 //
 #ifndef BL_LOGIC_TABLING_H
 #define BL_LOGIC_TABLING_H

@@ -331,8 +331,12 @@ int bl_run_goal(struct bl_machine *m, const char *goal,
     } else {
         code = run_alone(m, &r, o->json);
     }
-    if (o->stats && o->threads <= 1 && status == BL_READ_TERM)
-        bl_statistics_print(m, NULL);
+    if (o->stats && o->threads <= 1 && status == BL_READ_TERM) {
+        if (o->json)
+            bl_statistics_json(m, stdout);
+        else
+            bl_statistics_print(m, NULL);
+    }
     bl_read_result_fini(&r);
     bl_out_fini(&text);
     fflush(stdout);

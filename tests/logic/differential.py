@@ -245,8 +245,10 @@ CONFIGURATIONS = [
 
 
 def options_of(configuration: tuple[str, str, str, int]) -> list[str]:
-    design, locks, alloc, _ = configuration
-    return [f"--tables={design}", f"--locks={locks}", f"--alloc={alloc}"]
+    design, locks, alloc, threads = configuration
+    # with two threads, the heap is collected all the time
+    collect = ["--collect=3"] if threads == 2 else []
+    return [f"--tables={design}", f"--locks={locks}", f"--alloc={alloc}", *collect]
 
 
 class Tester:

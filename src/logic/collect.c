@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+//
+// A copying collector for the newest segment of the heap, that between the
+// newest choice point and the top. A deterministic computation, which never
+// backtracks, leaves all its garbage there. What lies below is older than the
+// choice point and stays: backtracking may return to it.
+//
+// Roots are the arguments of the call at hand, the slots that live in the
+// environments it will return to (the compiler noted them in front of each
+// place of return), and the older cells that were bound since the choice
+// point, all of which the trail names. Records and tables are not on the heap.
+//
+// Objects are copied to a buffer in Cheney's way and back at the end. A
+// reference may point into an object: a variable that is met before its object
+// moves alone, and the object's cell then refers to it.
+//
+#include "logic/collect.h"
+
+#include "logic/opcode.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// In an old place: where its cell went; with OBJECT, the object that begins
+// there went as a whole.
+#define MOVED ((bl_word)1 << 63)
+#define OBJECT ((bl_word)1 << 62)
+
+struct collector {
+    bl_word *from, *end; // the segment
+    bl_word *to;         // the buffer: word i will be at from + i
+    size_t used;
+};
+
+static bl_word mark(size_t offset, bl_word flags) {
+    return ((bl_word)offset << BL_TAG_BITS) | BL_LVL | MOVED | flags;
+}
+
+static bool is_mark(bl_word w) {
+    return bl_tag(w) == BL_LVL && (w & MOVED) != 0;
+}
+
+static size_t mark_offset(bl_word w) {
+    return (size_t)((w & ~(MOVED | OBJECT)) >> BL_TAG_BITS);
+}
+
+static bool is_inside(const struct collector *c, const bl_word *p) {
+    return p >= c->from && p < c->end;
+}
+
+// Copies n words and leaves marks for each of them.
+static size_t move_object(struct collector *c, bl_word *p, size_t n) {
+    const size_t at = c->used;
+    memcpy(c->to + at, p, n * sizeof(bl_word));
+    for (size_t i = 0; i < n; i++)
+        p[i] = mark(at + i, i == 0 ? OBJECT : 0);
+    c->used += n;
+    return at;
+}
+
+static bl_word new_place(const struct collector *c, size_t offset,
+                         enum bl_tag tag) {
+    return bl_make(c->from + offset, tag);
+}
+
+static bl_word forward_object(struct collector *c, bl_word w) {
+    bl_word *const p = bl_ptr(w);
+    const bool is_float = bl_tag(w) == BL_FLT;
+    bl_word *const first = is_float ? p - 1 : p; // a float's header
+    if (!is_inside(c, first))
+        return w;
+    size_t at;
+    if (is_mark(*first) && (*first & OBJECT) != 0) {
+        at = mark_offset(*first);
+    } else {
+        const bool is_str = bl_tag(w) == BL_STR;
+        at = move_object(c, first, is_str ? bl_functor_arity(*first) + 1u : 2);
+    }
+    return new_place(c, is_float ? at + 1 : at, bl_tag(w));
+}
+
+// The word that stands for `w` afterwards.
+static bl_word forward(struct collector *c, bl_word w) {
+    while (bl_tag(w) == BL_REF) {
+        bl_word *const p = bl_ptr(w);
+        if (!is_inside(c, p))
+            return w;
+        if (is_mark(*p))
+            return new_place(c, mark_offset(*p), BL_REF);
+        if (*p == w) { // a variable nobody has moved
+            *p = mark(c->used, 0);
+            c->to[c->used] = *p; // itself, wherever its object goes later
+            return new_place(c, c->used++, BL_REF);
+        }
+        w = *p;
+    }
+    if (is_mark(w))
+        return new_place(c, mark_offset(w), BL_REF);
+    if (bl_is_compound(w) || bl_is_float(w))
+        return forward_object(c, w);
+    return w;
+}
+
+static void scan(struct collector *c) {
+    for (size_t i = 0; i < c->used; i++) {
+        if (bl_tag(c->to[i]) == BL_FUN)
+            i += c->to[i] == BL_FLOAT_HEADER;
+        else
+            c->to[i] = forward(c, c->to[i]);
+    }
+}
+
+static void forward_environments(struct collector *c, struct bl_machine *m) {
+    const bl_word *cp = m->cp;
+    for (struct bl_env *e = m->e; e != NULL; e = e->parent) {
+        // what lies outside the query is older than its choice point
+        if (cp == bl_code_query_true)
+            return;
+        // a generator's environment: the goal, then the template
+        const bool base = cp == bl_code_new_answer;
+        const bl_word live = cp[-1];
+        const bool all = base || (live & BL_LIVE_ALL) != 0;
+        for (uint64_t i = base ? 1 : 0; i < e->n; i++) {
+            if (all || (i < BL_LIVE_SLOTS && (live >> i & 1)))
+                e->y[i] = forward(c, e->y[i]);
+        }
+        cp = e->cp;
+    }
+}
+
+static void forward_trail(struct collector *c, struct bl_machine *m) {
+    for (bl_word *tr = m->b->tr; tr < m->tr; tr++) {
+        bl_word *const cell = bl_ptr(*tr);
+        // Names of cells above `from` are left from before a cut; resetting
+        // them when all above is dropped does no harm.
+        if (cell < c->from)
+            *cell = forward(c, *cell);
+    }
+}
+
+// Assignments are on the trail as an old value and a marked cell; cells inside
+// the segment move, so the segment is left alone where there are any.
+static bool has_assignments(const struct bl_machine *m) {
+    for (const bl_word *tr = m->b->tr; tr < m->tr; tr++) {
+        if (bl_tag(*tr) != BL_REF)
+            return true;
+    }
+    return false;
+}
+
+size_t bl_collect(struct bl_machine *m, uint32_t arity) {
+    struct collector c = {.from = m->b->h, .end = m->h};
+    const size_t size = (size_t)(c.end - c.from);
+    if (size == 0 || has_assignments(m))
+        return 0;
+    // a variable that moved alone leaves a word in its object as well
+    c.to = malloc(2 * size * sizeof(bl_word));
+    if (c.to == NULL)
+        return 0;
+    for (uint32_t i = 0; i < arity; i++)
+        m->x[i] = forward(&c, m->x[i]);
+    forward_environments(&c, m);
+    forward_trail(&c, m);
+    scan(&c);
+    if (c.used > size) { // variables moved alone; a limit may be passed here
+        const size_t limit = m->memory_limit;
+        m->memory_limit = SIZE_MAX;
+        BL_CHECK(bl_heap_ensure(m, c.used - size));
+        m->memory_limit = limit;
+    }
+    memcpy(c.from, c.to, c.used * sizeof(bl_word));
+    m->h = c.from + c.used;
+    m->collections++;
+    free(c.to);
+    return c.used < size ? size - c.used : 0;
+}

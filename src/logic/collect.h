@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+//
+// Collecting the heap above the newest choice point.
+//
+#ifndef BL_LOGIC_COLLECT_H
+#define BL_LOGIC_COLLECT_H
+
+#include "logic/machine.h"
+
+// At a call whose arguments are x[0..arity). Moves terms: no word of the heap
+// may be held in C but in registers, environments and choice points. Returns
+// the words freed; 0 where there was no memory to work in.
+size_t bl_collect(struct bl_machine *m, uint32_t arity);
+
+#endif
