@@ -14,7 +14,6 @@
 #include "logic/bench_program.h"
 #include "logic/bench_run.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -217,10 +216,8 @@ static void row(const struct bench *b, const struct bl_bench_program *p,
             printf(" %7.2f", t / base);
     }
     for (size_t i = 1; i < BL_ARRAY_LEN(allocators); i++) {
-        const double t = dlopen(allocators[i].library, RTLD_LAZY) == NULL
-                             ? -1
-                             : median_time(b, p->name, &variants[0], threads,
-                                           allocators[i].library, &s);
+        const double t = median_time(b, p->name, &variants[0], threads,
+                                     allocators[i].library, &s);
         if (t < 0)
             printf(" %9s", "-");
         else

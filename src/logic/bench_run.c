@@ -13,6 +13,7 @@
 #include "logic/tabling.h"
 #include "logic/worker.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,6 +90,10 @@ int bl_bench_run(int argc, char **argv) {
     struct bl_out text = {0};
     if (!parse(&p, argc, argv))
         return 2;
+    // an allocator that is not there would be left out with a warning only
+    const char *const preload = getenv("LD_PRELOAD");
+    if (preload != NULL && dlopen(preload, RTLD_NOLOAD | RTLD_LAZY) == NULL)
+        return 3;
     if (!bl_bench_program_text(p.program, p.folder, &text))
         return 3;
     struct bl_machine *const m =
