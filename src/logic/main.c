@@ -229,8 +229,10 @@ int main(int argc, char **argv) {
     if (argc > 1 && strcmp(argv[1], "bench") == 0)
         return bl_bench_main(argc - 1, argv + 1);
     const int stop = parse(&c, argc, argv);
-    if (stop != 0)
+    if (stop != 0) {
+        free(c.files);
         return stop - 1;
+    }
     bl_engine.memory_limit = c.memory;
     bl_profiling = c.profile;
     struct bl_machine *const m =
@@ -241,6 +243,7 @@ int main(int argc, char **argv) {
     }
     bl_worker_adopt(m);
     const int code = run(m, &c);
+    free(c.files);
     fflush(stdout);
     if (c.profile)
         bl_profile_print(stderr);

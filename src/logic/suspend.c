@@ -126,7 +126,8 @@ bool bl_suspend(struct bl_machine *m, struct bl_goal *of, const bl_word *var,
                               .record = r,
                               .vars = (uint32_t)n,
                               .frames = (uint32_t)t->frames};
-    memcpy(c->frame, t->frame, bytes);
+    if (bytes > 0)
+        memcpy(c->frame, t->frame, bytes);
     c->join = bl_join_find(c);
     if (of->last_consumer != NULL)
         of->last_consumer->next = c;

@@ -208,9 +208,11 @@ static enum bl_tabling_step generate(struct bl_machine *m,
         return BL_STEP_THROW;
     }
     b->arg[0] = bl_make(g, BL_REF);
-    memcpy(b->arg + GENERATOR_WORDS, t->var, n * sizeof(bl_word));
+    if (n > 0) // no variables: the vector may be NULL
+        memcpy(b->arg + GENERATOR_WORDS, t->var, n * sizeof(bl_word));
     base->y[0] = bl_make(g, BL_REF);
-    memcpy(base->y + 1, t->var, n * sizeof(bl_word));
+    if (n > 0)
+        memcpy(base->y + 1, t->var, n * sizeof(bl_word));
     m->cp = bl_code_new_answer;
     t->generator = g;
     return BL_STEP_CLAUSES;
