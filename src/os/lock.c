@@ -72,10 +72,6 @@ void bl_lock_release(struct bl_lock *lock) {
     release(lock);
 }
 
-bool bl_lock_is_held(const struct bl_lock *lock) {
-    return bl_load_relaxed(&lock->state) != FREE;
-}
-
 void bl_locks_before_fork(void) {
 #define BL_TAKE(name, rank, guards) acquire(&name);
     BL_LOCKS(BL_TAKE)

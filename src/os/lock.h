@@ -33,7 +33,6 @@ BL_LOCKS(BL_DECLARE_LOCK)
 
 void bl_lock_acquire(struct bl_lock *lock);
 void bl_lock_release(struct bl_lock *lock);
-bool bl_lock_is_held(const struct bl_lock *lock);
 
 void bl_locks_before_fork(void);
 void bl_locks_after_fork(void);

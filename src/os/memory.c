@@ -69,10 +69,6 @@ static int os_collapse(void *at, size_t bytes) {
     return result == -EAGAIN ? advise(at, bytes, MADV_COLLAPSE) : result;
 }
 
-static int os_discard(void *at, size_t bytes) {
-    return advise(at, bytes, MADV_DONTNEED);
-}
-
 // Before Linux 5.14 there is no MADV_POPULATE_WRITE: let the kernel write a
 // few bytes to each page itself, since a fault it cannot serve comes back as
 // -EFAULT where ours would be a SIGBUS.
@@ -116,7 +112,6 @@ struct bl_os_hooks bl_os = {
     .advise_fork = os_advise_fork,
     .collapse = os_collapse,
     .populate = os_populate,
-    .discard = os_discard,
     .move = os_move,
     .now_ms = os_now_ms,
 };

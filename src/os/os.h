@@ -39,8 +39,6 @@ struct bl_os_hooks {
     // Touches every page for writing, as a result and not as a signal: what
     // cannot be backed makes it fail.
     int (*populate)(void *at, size_t bytes);
-    // Drops the contents; the next touch finds zeros (MADV_DONTNEED).
-    int (*discard)(void *at, size_t bytes);
     // Moves the mapping, not the bytes, to `to`, over nothing: -EEXIST where
     // something is there.
     int (*move)(void *from, size_t bytes, void *to);

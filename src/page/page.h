@@ -94,10 +94,9 @@ struct bl_local {
     _Atomic(struct bl_page *) revived; // reported, most recent first
     uint32_t voids[BL_VOIDS_MAX];      // slices kept for the next pages
     uint32_t void_count;
-    uint32_t pages_taken;      // how many pages it has asked for
-    struct bl_local *next;     // lock:bl_lock_locals, list of all locals
-    _Atomic(bool) parked;      // its thread has ended
-    _Atomic(uintptr_t) serial; // how often it was taken
+    uint32_t pages_taken;  // how many pages it has asked for
+    struct bl_local *next; // lock:bl_lock_locals, list of all locals
+    _Atomic(bool) parked;  // its thread has ended
 };
 
 struct bl_pool {

@@ -72,6 +72,8 @@ void bl_warm_put_back(const struct bl_warm *w);
 bool bl_warm_move(const struct bl_warm *w, void *to);
 // Unmaps those idle since before `deadline_ms`; the bytes returned.
 size_t bl_warm_purge(uint64_t deadline_ms);
+// What has been warm for longer than the policy's delay.
+size_t bl_warm_purge_due(void);
 size_t bl_warm_units(void);
 void bl_warm_check(void);
 

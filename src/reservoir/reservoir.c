@@ -15,13 +15,7 @@ size_t bl_reservoir_purge(bool all) {
     if (bl_load_relaxed(&bl_stats.units_warm_now) == 0)
         return 0;
     bl_lock_acquire(&bl_lock_reservoir);
-    uint64_t deadline = UINT64_MAX;
-    if (!all) {
-        const uint64_t now = bl_os.now_ms();
-        const uint64_t delay = bl_policy.purge_delay_ms;
-        deadline = now > delay ? now - delay : 0;
-    }
-    const size_t bytes = bl_warm_purge(deadline);
+    const size_t bytes = all ? bl_warm_purge(UINT64_MAX) : bl_warm_purge_due();
     bl_lock_release(&bl_lock_reservoir);
     return bytes;
 }

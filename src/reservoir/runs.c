@@ -204,8 +204,8 @@ void bl_run_release(struct bl_run *run) {
     BL_CHECK(run->state == BL_RUN_USED);
     set_bytes(run, 0);
     let_go(run);
+    bl_warm_purge_due();
     bl_lock_release(&bl_lock_reservoir);
-    bl_reservoir_purge(false);
 }
 
 // First the rest of a tail unit, by base pages like the tail itself, then

@@ -224,6 +224,6 @@ void bl_unit_release(void *unit) {
     bl_lock_acquire(&bl_lock_reservoir);
     BL_ASSERT((uintptr_t)unit < bl_territory.large);
     bl_warm_push(unit, 1, 0);
+    bl_warm_purge_due();
     bl_lock_release(&bl_lock_reservoir);
-    bl_reservoir_purge(false);
 }

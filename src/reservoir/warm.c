@@ -125,6 +125,12 @@ size_t bl_warm_purge(uint64_t deadline_ms) {
     return bytes;
 }
 
+size_t bl_warm_purge_due(void) {
+    const uint64_t now = bl_os.now_ms();
+    const uint64_t delay = bl_policy.purge_delay_ms;
+    return now > delay ? bl_warm_purge(now - delay) : 0;
+}
+
 void bl_warm_check(void) {
     size_t sum = 0;
     for (size_t i = 0; i < count; i++) {

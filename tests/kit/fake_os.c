@@ -38,8 +38,8 @@ static unsigned fail_mask;
 static bool fail_on;
 
 static const char *const names[FAKE_CALLS] = {
-    "map",      "unmap",    "advise_huge", "advise_base", "advise_fork",
-    "collapse", "populate", "discard",     "move"};
+    "map",         "unmap",    "advise_huge", "advise_base",
+    "advise_fork", "collapse", "populate",    "move"};
 
 static _Noreturn void broken(enum fake_call call, const void *at, size_t bytes,
                              const char *what) {
@@ -216,15 +216,6 @@ static int fake_populate(void *at, size_t bytes) {
     return fails(FAKE_POPULATE) ? -fail_error : 0;
 }
 
-static int fake_discard(void *at, size_t bytes) {
-    check_mapped(FAKE_DISCARD, at, bytes);
-    if (fails(FAKE_DISCARD))
-        return -fail_error;
-    if (madvise(at, bytes, MADV_DONTNEED) != 0)
-        broken(FAKE_DISCARD, at, bytes, strerror(errno));
-    return 0;
-}
-
 // One mapping after the other, as an older kernel wants it.
 static void move_range(struct range r, uintptr_t to) {
     const size_t bytes = r.end - r.start;
@@ -272,7 +263,6 @@ void fake_os_install(void) {
         .advise_fork = fake_advise_fork,
         .collapse = fake_collapse,
         .populate = fake_populate,
-        .discard = fake_discard,
         .move = fake_move,
         .now_ms = fake_now_ms,
     };

@@ -21,7 +21,6 @@ enum fake_call {
     FAKE_ADVISE_FORK,
     FAKE_COLLAPSE,
     FAKE_POPULATE,
-    FAKE_DISCARD,
     FAKE_MOVE,
     FAKE_CALLS
 };
