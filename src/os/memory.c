@@ -60,10 +60,6 @@ static int os_advise_base(void *at, size_t bytes) {
     return advise(at, bytes, MADV_NOHUGEPAGE);
 }
 
-static int os_advise_fork(void *at, size_t bytes, bool inherit) {
-    return advise(at, bytes, inherit ? MADV_DOFORK : MADV_DONTFORK);
-}
-
 static int os_collapse(void *at, size_t bytes) {
     const int result = advise(at, bytes, MADV_COLLAPSE);
     return result == -EAGAIN ? advise(at, bytes, MADV_COLLAPSE) : result;
@@ -84,6 +80,24 @@ static int os_populate(void *at, size_t bytes) {
         __builtin_memset((char *)at + offset, 0, sizeof(struct timespec));
     }
     return 0;
+}
+
+static size_t read_count(const char *path) {
+    char text[24];
+    size_t count = 0;
+    if (bl_os_read_file(path, text, sizeof text) < 0)
+        return 0;
+    for (const char *c = text; *c >= '0' && *c <= '9'; c++)
+        count = count * 10 + (size_t)(*c - '0');
+    return count;
+}
+
+#define POOL "/sys/kernel/mm/hugepages/hugepages-2048kB/"
+
+static size_t os_pool_free(void) {
+    const size_t free = read_count(POOL "free_hugepages");
+    const size_t promised = read_count(POOL "resv_hugepages");
+    return free > promised ? free - promised : 0;
 }
 
 static int os_move(void *from, size_t bytes, void *to) {
@@ -109,9 +123,9 @@ struct bl_os_hooks bl_os = {
     .unmap = os_unmap,
     .advise_huge = os_advise_huge,
     .advise_base = os_advise_base,
-    .advise_fork = os_advise_fork,
     .collapse = os_collapse,
     .populate = os_populate,
+    .pool_free = os_pool_free,
     .move = os_move,
     .now_ms = os_now_ms,
 };

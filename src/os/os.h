@@ -32,13 +32,13 @@ struct bl_os_hooks {
     int (*advise_huge)(void *at, size_t bytes);
     // Asks for base pages only, also where THP is set to always.
     int (*advise_base)(void *at, size_t bytes);
-    // Leaves the range out of a child's memory, or in again.
-    int (*advise_fork)(void *at, size_t bytes, bool inherit);
     // Makes huge pages of what is there now (MADV_COLLAPSE, Linux 6.1).
     int (*collapse)(void *at, size_t bytes);
     // Touches every page for writing, as a result and not as a signal: what
     // cannot be backed makes it fail.
     int (*populate)(void *at, size_t bytes);
+    // Pages of the hugetlb pool that nobody holds or was promised.
+    size_t (*pool_free)(void);
     // Moves the mapping, not the bytes, to `to`, over nothing: -EEXIST where
     // something is there.
     int (*move)(void *from, size_t bytes, void *to);
@@ -58,6 +58,11 @@ long bl_os_write(int fd, const void *buffer, size_t bytes);
 void bl_os_close(int fd);
 // Reads a small file whole and ends it with a NUL; the length or -errno.
 long bl_os_read_file(const char *path, char *buffer, size_t capacity);
+
+// Both ends close on exec; 0 or -errno.
+int bl_os_pipe(int ends[2]); // {read, write}
+// Copies bytes of this process; -errno where a plain copy would be a signal.
+int bl_os_copy_own(void *to, const void *from, size_t bytes);
 
 int bl_os_pid(void);
 int bl_os_parent_pid(void);

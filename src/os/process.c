@@ -12,6 +12,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/time.h>
+#include <sys/uio.h>
 
 static int open_at(const char *path, int flags) {
     long fd;
@@ -57,6 +58,27 @@ long bl_os_read_file(const char *path, char *buffer, size_t capacity) {
     bl_os_close(fd);
     buffer[len] = '\0';
     return got < 0 ? got : (long)len;
+}
+
+int bl_os_pipe(int ends[2]) {
+    return (int)bl_syscall2(SYS_pipe2, ends, O_CLOEXEC);
+}
+
+// A kernel or a filter that refuses process_vm_readv leaves the plain copy.
+int bl_os_copy_own(void *to, const void *from, size_t bytes) {
+    const struct iovec local = {to, bytes};
+    const struct {
+        const void *base;
+        size_t bytes;
+    } remote = {from, bytes};
+    const long got = bl_syscall6(SYS_process_vm_readv, bl_os_pid(),
+                                 (long)&local, 1, (long)&remote, 1, 0);
+    if (got == (long)bytes)
+        return 0;
+    if (got >= 0 || got == -EFAULT)
+        return -EFAULT;
+    __builtin_memcpy(to, from, bytes);
+    return 0;
 }
 
 int bl_os_pid(void) { return (int)bl_syscall0(SYS_getpid); }

@@ -17,6 +17,7 @@ struct bl_policy bl_policy = {BL_BACKING_AUTO, 10000, false};
 #define POOL_STEP 8
 
 static unsigned pool_backoff;
+static size_t pool_held; // units marked in `bl_hugetlb_bits`
 
 static size_t unit_number(const void *at) {
     return ((uintptr_t)at - bl_territory.start) >> BL_HUGE_SHIFT;
@@ -29,12 +30,16 @@ static bool is_hugetlb(const void *at) {
 
 static void mark_hugetlb(const void *at, size_t units, bool yes) {
     for (size_t n = unit_number(at), end = n + units; n < end; n++) {
-        if (yes)
-            bl_hugetlb_bits()[n / 64] |= (uint64_t)1 << (n % 64);
-        else
-            bl_hugetlb_bits()[n / 64] &= ~((uint64_t)1 << (n % 64));
+        uint64_t *word = &bl_hugetlb_bits()[n / 64];
+        const uint64_t bit = (uint64_t)1 << (n % 64);
+        if (yes == ((*word & bit) != 0))
+            continue;
+        *word ^= bit;
+        pool_held += yes ? 1 : (size_t)-1;
     }
 }
+
+bool bl_reservoir_has_hugetlb(void) { return pool_held > 0; }
 
 static void count_refusal(_Atomic(uint64_t) *counter, int result) {
     if (result < 0) {
@@ -44,6 +49,12 @@ static void count_refusal(_Atomic(uint64_t) *counter, int result) {
 }
 
 bool bl_thrifty(void) { return bl_os_address_space_limit() != SIZE_MAX; }
+
+// A process leaves as many pages in the pool as it holds, for the moment after
+// a fork in which a child shares them (fork.c).
+static bool leaves_enough(size_t units) {
+    return bl_os.pool_free() >= pool_held + 2 * units;
+}
 
 static bool wants_pool(void) {
     if (bl_policy.leave_hugetlb || (bl_policy.backing != BL_BACKING_HUGETLB &&
@@ -57,7 +68,9 @@ static bool wants_pool(void) {
 
 static bool back_from_pool(void *at, size_t units) {
     const size_t bytes = units << BL_HUGE_SHIFT;
-    int result = bl_os.map(at, bytes, BL_OS_HUGETLB_PAGES);
+    int result = leaves_enough(units)
+                     ? bl_os.map(at, bytes, BL_OS_HUGETLB_PAGES)
+                     : -ENOMEM;
     if (result == 0) {
         result = bl_os.populate(at, bytes);
         if (result == 0) {

@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: MIT
 //
 // hugetlb pages and fork. After a fork a write to a shared pool page takes a
-// further page of the pool; where there is none, the child is killed by SIGBUS,
-// even when it is the parent that writes. So no child ever shares one:
+// further page of the pool; where there is none, the child loses its own, even
+// when it is the parent that writes. So no process shares them for long:
 //
 //  * A process of one thread turns its pool pages into ordinary ones before it
 //    forks, for good.
-//  * Where other threads run, that would pull pages from under them. There each
-//    unit is copied before the fork and left out of the child's memory
-//    (MADV_DONTFORK); the child moves the copy into its place, the parent drops
-//    it. What other threads write while the copy is made may be torn, as it may
-//    be by the fork itself.
+//  * Where other threads run, that would pull pages from under them, and what
+//    they write meanwhile would be torn in any copy made before the fork. Only
+//    the kernel's own copy is one of a single moment. So the child turns its
+//    pool pages into ordinary ones, and the parent waits for that: one child
+//    shares them at a time, and needs no more pages than the parent holds.
+//    That many are left in the pool (`leaves_enough`).
+//
+// Where others have emptied the pool all the same, the kernel takes from the
+// child what the parent writes to in that moment: such a unit is left as it
+// is, and a child that goes on to use it, instead of calling exec, is killed
+// by SIGBUS. It never reads wrong bytes.
 //
 #include "reservoir/internal.h"
 
@@ -34,7 +40,8 @@ static void each_pool_unit(void (*visit)(char *unit)) {
     }
 }
 
-// Ordinary memory with the bytes of `unit`, or NULL without memory.
+// Ordinary memory with the bytes of `unit`, or NULL without memory or where
+// the kernel has taken the unit back.
 static char *copy_of(const char *unit) {
     char *copy = bl_unit_address_take();
     if (copy == NULL)
@@ -44,11 +51,14 @@ static char *copy_of(const char *unit) {
         return NULL;
     }
     bl_os.advise_huge(copy, BL_HUGE_SIZE);
-    __builtin_memcpy(copy, unit, BL_HUGE_SIZE);
-    return copy;
+    if (bl_os_copy_own(copy, unit, BL_HUGE_SIZE) == 0)
+        return copy;
+    bl_os.unmap(copy, BL_HUGE_SIZE);
+    bl_unit_address_free(copy, 1);
+    return NULL;
 }
 
-// Where there is no memory for a copy the unit stays as it is.
+// Where there is no copy the unit stays as it is.
 static void exchange(char *unit) {
     char *copy = copy_of(unit);
     if (copy == NULL)
@@ -58,10 +68,6 @@ static void exchange(char *unit) {
     bl_unit_address_free(copy, 1);
 }
 
-bool bl_reservoir_has_hugetlb(void) {
-    return bl_load_relaxed(&bl_stats.units_hugetlb) > 0;
-}
-
 void bl_reservoir_leave_hugetlb(void) {
     bl_policy.leave_hugetlb = true;
     bl_warm_purge(UINT64_MAX);
@@ -69,66 +75,30 @@ void bl_reservoir_leave_hugetlb(void) {
 }
 
 // ---------------------------------------------------------------------------
-// Copies for the child, from before the fork until after it.
+// A pipe that carries nothing: its other end closes when the child has its own
+// memory, or is gone.
 
-struct copy {
-    char *unit;
-    char *copy;
-};
-static struct copy *copies; // room for `copy_room`; kept for the next fork
-static size_t copy_room;
-static size_t copy_count;
-static size_t pool_units;
+static int child_holds[2]; // {read, write}; -1: no pipe, no waiting
 
-static void count_one(char *unit) {
-    (void)unit;
-    pool_units++;
+void bl_reservoir_before_sharing(void) {
+    bl_warm_purge(UINT64_MAX); // leaves more in the pool
+    if (bl_os_pipe(child_holds) < 0)
+        child_holds[0] = child_holds[1] = -1;
 }
 
-static bool make_room(void) {
-    pool_units = 0;
-    each_pool_unit(count_one);
-    if (pool_units <= copy_room)
-        return true;
-    copies = bl_metadata_alloc(pool_units * sizeof *copies);
-    copy_room = copies ? pool_units : 0;
-    return copies != NULL;
-}
-
-static void copy_one(char *unit) {
-    char *copy = copy_of(unit);
-    if (copy == NULL)
+void bl_reservoir_await_child(void) {
+    if (child_holds[0] < 0)
         return;
-    if (bl_os.advise_fork(unit, BL_HUGE_SIZE, false) < 0) {
-        bl_os.unmap(copy, BL_HUGE_SIZE);
-        bl_unit_address_free(copy, 1);
+    char nothing;
+    bl_os_close(child_holds[1]);
+    bl_os_read(child_holds[0], &nothing, 1);
+    bl_os_close(child_holds[0]);
+}
+
+void bl_reservoir_end_sharing(void) {
+    bl_reservoir_leave_hugetlb();
+    if (child_holds[0] < 0)
         return;
-    }
-    copies[copy_count++] = (struct copy){unit, copy};
-}
-
-void bl_reservoir_copy_for_child(void) {
-    copy_count = 0;
-    bl_warm_purge(UINT64_MAX);
-    if (make_room())
-        each_pool_unit(copy_one);
-}
-
-void bl_reservoir_drop_copies(void) {
-    for (size_t i = 0; i < copy_count; i++) {
-        bl_os.unmap(copies[i].copy, BL_HUGE_SIZE);
-        bl_unit_address_free(copies[i].copy, 1);
-        bl_os.advise_fork(copies[i].unit, BL_HUGE_SIZE, true);
-    }
-    copy_count = 0;
-}
-
-void bl_reservoir_take_copies(void) {
-    for (size_t i = 0; i < copy_count; i++) {
-        const struct copy c = copies[i];
-        bl_unback(c.unit, BL_HUGE_SIZE); // nothing is there; clears the mark
-        BL_CHECK(bl_os.move(c.copy, BL_HUGE_SIZE, c.unit) == 0);
-        bl_unit_address_free(c.copy, 1);
-    }
-    copy_count = 0;
+    bl_os_close(child_holds[0]);
+    bl_os_close(child_holds[1]);
 }

@@ -127,13 +127,12 @@ extern void (*bl_reservoir_peak_hook)(void);
 // dies where there is none. Only while no other thread runs (a process of one
 // thread before it forks; a child at once). Caller holds the locks of a fork.
 void bl_reservoir_leave_hugetlb(void);
-bool bl_reservoir_has_hugetlb(void);
+bool bl_reservoir_has_hugetlb(void); // under `bl_lock_reservoir`
 // The same where other threads run and pages cannot be exchanged under them:
-// the child inherits ordinary copies made before the fork and moves them into
-// place. Caller holds the locks of a fork.
-void bl_reservoir_copy_for_child(void);
-void bl_reservoir_drop_copies(void); // in the parent
-void bl_reservoir_take_copies(void); // in the child
+// the child does it, and the parent waits. Caller holds the locks of a fork.
+void bl_reservoir_before_sharing(void);
+void bl_reservoir_await_child(void); // in the parent
+void bl_reservoir_end_sharing(void); // in the child
 
 void bl_reservoir_check(void);
 

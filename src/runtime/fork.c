@@ -23,29 +23,29 @@ static bool single_threaded(void) {
     return bl_load_relaxed(&bl_stats.locals_now) <= 1;
 }
 
-static bool copied_for_child;
+static bool pool_shared;
 
 static void before(void) {
     bl_locks_before_fork();
-    copied_for_child = false;
+    pool_shared = false;
     if (!bl_reservoir_has_hugetlb())
         return;
-    copied_for_child = !single_threaded();
-    if (copied_for_child)
-        bl_reservoir_copy_for_child();
+    pool_shared = !single_threaded();
+    if (pool_shared)
+        bl_reservoir_before_sharing();
     else
         bl_reservoir_leave_hugetlb();
 }
 
 static void after_in_parent(void) {
-    if (copied_for_child)
-        bl_reservoir_drop_copies();
+    if (pool_shared)
+        bl_reservoir_await_child();
     bl_locks_after_fork();
 }
 
 static void after_in_child(void) {
-    if (copied_for_child)
-        bl_reservoir_take_copies();
+    if (pool_shared)
+        bl_reservoir_end_sharing();
     bl_locks_after_fork();
     bl_runtime_after_fork_in_child();
 }

@@ -10,7 +10,7 @@
 #include "bl_test.h"
 #include "sizes.h"
 
-// Small, medium and large blocks, growth, zeroes, threads; at most 24 MiB
+// Small, medium and large blocks, growth, zeroes, threads, forks; at most 24 MiB
 // live. Every block's contents are checked.
 void hostile_workload(void);
 

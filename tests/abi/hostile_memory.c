@@ -235,6 +235,10 @@ TEST(pool_of_one_huge_page) {
     run_with_setting("/proc/sys/vm/nr_hugepages", "1", use_the_pool, NULL);
 }
 
+TEST(pool_of_64_huge_pages) {
+    run_with_setting("/proc/sys/vm/nr_hugepages", "64", use_the_pool, NULL);
+}
+
 TEST(pool_without_huge_pages) {
     setenv("BIGLEAF_PAGES", "hugetlb", 1);
     hostile_run(nothing);

@@ -38,8 +38,8 @@ static unsigned fail_mask;
 static bool fail_on;
 
 static const char *const names[FAKE_CALLS] = {
-    "map",         "unmap",    "advise_huge", "advise_base",
-    "advise_fork", "collapse", "populate",    "move"};
+    "map",      "unmap",    "advise_huge", "advise_base",
+    "collapse", "populate", "move"};
 
 static _Noreturn void broken(enum fake_call call, const void *at, size_t bytes,
                              const char *what) {
@@ -200,12 +200,6 @@ static int fake_advise_base(void *at, size_t bytes) {
     return fails(FAKE_ADVISE_BASE) ? -fail_error : 0;
 }
 
-static int fake_advise_fork(void *at, size_t bytes, bool inherit) {
-    (void)inherit;
-    check_mapped(FAKE_ADVISE_FORK, at, bytes);
-    return fails(FAKE_ADVISE_FORK) ? -fail_error : 0;
-}
-
 static int fake_collapse(void *at, size_t bytes) {
     check_mapped(FAKE_COLLAPSE, at, bytes);
     return fails(FAKE_COLLAPSE) ? -fail_error : 0;
@@ -260,7 +254,7 @@ void fake_os_install(void) {
         .unmap = fake_unmap,
         .advise_huge = fake_advise_huge,
         .advise_base = fake_advise_base,
-        .advise_fork = fake_advise_fork,
+        .pool_free = fake_os_pool,
         .collapse = fake_collapse,
         .populate = fake_populate,
         .move = fake_move,
