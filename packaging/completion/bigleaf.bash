@@ -4,7 +4,7 @@
 
 _bigleaf_commands() {
     "$1" --help 2>/dev/null |
-        sed -n 's/^  \([a-z][a-z-]*\)  .*/\1/p'
+        sed -n 's/^  \([a-z][a-z+-]*\)  .*/\1/p'
 }
 
 # Lines such as "--pages=auto|thp|hugetlb|base", "--report[=FILE]", "--json".

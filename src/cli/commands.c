@@ -55,6 +55,18 @@ const struct bl_command bl_commands[] = {
      "2 wrong usage; 3 the machine lacks something; 126 and 127 as a shell\n"
      "gives.\n",
      compare_options, true, bl_compare_main},
+static const struct bl_option cc_options[] = {
+    {"libc", 0, "system|thp", false,
+     "thp: a static program gets glibc's own malloc with our patch for huge "
+     "pages instead of Bigleaf's"},
+    {0}};
+
+#define BL_CC_MORE                                                             \
+    "All other words are the compiler's. BIGLEAF=off in its environment\n"      \
+    "switches a program back at run time.\n"                                   \
+    "Exit status: the compiler's; 2 wrong usage; 3 a file of Bigleaf is\n"      \
+    "missing; 126 and 127 as a shell gives.\n"
+
     {"doctor", "[OPTION...] [PROGRAM]",
      "say whether this machine gives huge pages, and what mends it",
      "With PROGRAM: what Bigleaf would do with it, and why.\n"
@@ -76,3 +88,9 @@ const struct bl_command *bl_command_find(const char *name) {
     }
     return NULL;
 }
+    {"cc", "[--libc=system|thp] ARG...",
+     "compile and link C with Bigleaf inside", BL_CC_MORE, cc_options, false,
+     bl_cc_main},
+    {"c++", "[--libc=system|thp] ARG...",
+     "compile and link C++ with Bigleaf inside", BL_CC_MORE, cc_options, false,
+     bl_cc_main},

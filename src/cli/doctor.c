@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// `bigleaf doctor`: what this machine allows, tried out and read back; and
-// `bigleaf doctor PROGRAM`: what Bigleaf would do with a program.
+// `bigleaf doctor`: what this machine allows, tried out and read back.
 //
 #include "cli/doctor.h"
 
@@ -130,79 +129,6 @@ static int examine_machine(const char *root, bool json) {
     return status;
 }
 
-static void text_program(const struct bl_program *p,
-                         const struct bl_plan *plan) {
-    char *kind = bl_program_describe(p);
-    printf("%s\n", p->script ? p->script : p->path);
-    if (p->script)
-        printf("  script of    %s\n", p->path);
-    printf("  kind         %s\n", kind);
-    if (p->interpreter)
-        printf("  loader       %s\n", p->interpreter);
-    printf("  malloc       %s\n", p->runtime          ? p->runtime
-                                  : p->defines_malloc ? "its own"
-                                                      : "its libc's");
-    printf("  hugetlb tunable of glibc (2.35)  %s\n",
-           p->tunable ? "yes" : "no");
-    if (p->text_bytes)
-        printf("  text         %.1f MiB, aligned to %llu KiB, %.0f MiB of it "
-               "in whole huge pages\n",
-               (double)p->text_bytes / (double)BL_MIB,
-               (unsigned long long)p->text_align >> 10,
-               (double)p->text_whole / (double)BL_MIB);
-    if (p->data_bytes)
-        printf("  data         %.1f MiB\n",
-               (double)p->data_bytes / (double)BL_MIB);
-    printf("  heap by      %s: %s\n", bl_mechanism_names[plan->mechanism],
-           plan->why);
-    free(kind);
-}
-
-static void json_program(const struct bl_program *p,
-                         const struct bl_plan *plan) {
-    struct bl_json j = {.out = stdout};
-    char *kind = bl_program_describe(p);
-    bl_json_open(&j, NULL, '{');
-    bl_json_string(&j, "schema", "bigleaf.program/1");
-    bl_json_string(&j, "file", p->script ? p->script : p->path);
-    bl_json_string(&j, "executes", p->path);
-    bl_json_string(&j, "kind", kind);
-    bl_json_bool(&j, "script", p->script != NULL);
-    bl_json_bool(&j, "static", p->kind == BL_PROGRAM_STATIC);
-    bl_json_string(&j, "loader", p->interpreter ? p->interpreter : "");
-    bl_json_bool(&j, "setuid", p->secure);
-    bl_json_bool(&j, "own_malloc", p->defines_malloc);
-    bl_json_bool(&j, "hugetlb_tunable", p->tunable);
-    bl_json_string(&j, "runtime_linked_in", p->runtime ? p->runtime : "");
-    bl_json_u64(&j, "text_bytes", p->text_bytes);
-    bl_json_u64(&j, "text_align", p->text_align);
-    bl_json_u64(&j, "text_huge_bytes", p->text_whole);
-    bl_json_u64(&j, "data_bytes", p->data_bytes);
-    bl_json_open(&j, "mechanisms", '{');
-    bl_json_string(&j, "heap", bl_mechanism_names[plan->mechanism]);
-    bl_json_string(&j, "heap_reason", plan->why);
-    bl_json_close(&j, '}');
-    bl_json_close(&j, '}');
-    putchar('\n');
-    free(kind);
-}
-
-static int examine_program(const struct bl_cursor *cursor, bool json) {
-    const struct bl_request request = {.heap = BL_HEAP_BIGLEAF};
-    struct bl_program program;
-    struct bl_plan plan;
-    int status = bl_request_program(cursor, &program);
-    if (status)
-        return status;
-    status = bl_plan_make(cursor->command, &request, &program, &plan);
-    (json ? json_program : text_program)(&program, &plan);
-    if (status == 0 && plan.failed)
-        status = BL_EXIT_MACHINE;
-    bl_plan_free(&plan);
-    bl_program_free(&program);
-    return status;
-}
-
 int bl_doctor_main(const struct bl_command *self, int argc, char **argv) {
     struct bl_cursor cursor = {
         .command = self, .argv = argv, .argc = argc, .at = 1};
@@ -225,6 +151,6 @@ int bl_doctor_main(const struct bl_command *self, int argc, char **argv) {
     if (argc - cursor.at > 1)
         return bl_usage(self, "one program at a time");
     if (cursor.at < argc)
-        return examine_program(&cursor, json);
+        return bl_doctor_program(&cursor, json);
     return examine_machine(root, json);
 }

@@ -6,7 +6,7 @@
 #ifndef BL_CLI_DOCTOR_H
 #define BL_CLI_DOCTOR_H
 
-#include "cli/cli.h"
+#include "cli/options.h"
 #include "os/machine.h"
 
 enum bl_level {
@@ -34,5 +34,8 @@ struct bl_findings {
 void bl_diagnose(const struct bl_machine *machine, const struct bl_probe *probe,
                  struct bl_findings *out);
 void bl_findings_free(struct bl_findings *f);
+
+// The program that the cursor stands on. Returns the status to leave with.
+int bl_doctor_program(struct bl_cursor *cursor, bool json);
 
 #endif

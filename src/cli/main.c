@@ -77,8 +77,19 @@ static int dispatch(int argc, char **argv) {
     return run_external(argv + 1);
 }
 
+// `bigleaf-cc` is `bigleaf cc`: build systems want a compiler of one word.
+static const struct bl_command *command_of_link(const char *name) {
+    const char *slash = name ? strrchr(name, '/') : NULL;
+    const char *base = slash ? slash + 1 : name;
+    return base && strncmp(base, "bigleaf-", 8) == 0
+               ? bl_command_find(base + 8)
+               : NULL;
+}
+
 int main(int argc, char **argv) {
-    const int status = dispatch(argc, argv);
+    const struct bl_command *linked = command_of_link(argv[0]);
+    const int status =
+        linked ? linked->main(linked, argc, argv) : dispatch(argc, argv);
     if (fflush(stdout) != 0 && errno != EBADF) {
         bl_say(NULL, "cannot write to standard output: %s", strerror(errno));
         return BL_EXIT_MACHINE;

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "cli/plan.h"
 
-#include "os/machine.h"
+#include "cli/installed.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#ifndef BL_LIBDIR
-#define BL_LIBDIR "/usr/local/lib"
-#endif
 #define LIBRARY "libbigleaf.so"
 #define TUNABLES "GLIBC_TUNABLES"
 #define HUGETLB_TUNABLE "glibc.malloc.hugetlb="
@@ -67,20 +64,10 @@ static void decide(struct bl_plan *plan, enum bl_mechanism mechanism,
 
 static char *find_library(void) {
     const char *given = getenv("BIGLEAF_LIB");
-    char own[PATH_MAX];
+    char path[PATH_MAX];
     if (given && given[0])
-        return realpath(given, own) ? bl_xstrdup(own) : bl_xstrdup(given);
-    char *slash =
-        bl_machine_own_path(own, sizeof own) ? strrchr(own, '/') : NULL;
-    if (slash && slash != own) {
-        *slash = '\0';
-        char *up = strrchr(own, '/');
-        char *file = bl_xprintf("%.*s/lib/" LIBRARY, (int)(up - own), own);
-        if (access(file, F_OK) == 0)
-            return file;
-        free(file);
-    }
-    return bl_xstrdup(BL_LIBDIR "/" LIBRARY);
+        return bl_xstrdup(realpath(given, path) ? path : given);
+    return bl_installed_library(LIBRARY);
 }
 
 // Why the library cannot be preloaded; NULL: it can.

@@ -20,6 +20,9 @@
 #define TUNABLE "glibc.malloc.hugetlb"
 // The runtime's version, in whatever it is linked into.
 #define RUNTIME_MARK "bigleaf-runtime "
+#define RUNTIME_LIBRARY "libbigleaf.so"
+// What packaging/glibc writes into a malloc of glibc.
+#define THP_MARK "bigleaf-glibc-thp "
 
 static int check_executable(const char *path) {
     struct stat st;
@@ -195,6 +198,27 @@ static void read_symbols(Elf *elf, struct bl_program *out) {
     }
 }
 
+static bool needs(Elf *elf, const char *library) {
+    Elf_Scn *section = NULL;
+    while ((section = elf_nextscn(elf, section))) {
+        GElf_Shdr sh;
+        if (!gelf_getshdr(section, &sh) || sh.sh_type != SHT_DYNAMIC ||
+            sh.sh_entsize == 0)
+            continue;
+        Elf_Data *data = elf_getdata(section, NULL);
+        const size_t count = data ? sh.sh_size / sh.sh_entsize : 0;
+        for (size_t i = 0; i < count; i++) {
+            GElf_Dyn entry;
+            if (!gelf_getdyn(data, (int)i, &entry) || entry.d_tag != DT_NEEDED)
+                continue;
+            const char *name = elf_strptr(elf, sh.sh_link, entry.d_un.d_val);
+            if (name && strcmp(name, library) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
 static void read_elf(Elf *elf, struct bl_program *out) {
     GElf_Ehdr header;
     if (elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &header))
@@ -216,6 +240,8 @@ static void read_elf(Elf *elf, struct bl_program *out) {
         file_contains(out->interpreter ? out->interpreter : out->path, TUNABLE);
     if (!out->interpreter || out->defines_malloc)
         out->runtime = find_text(out->path, RUNTIME_MARK);
+    out->needs_runtime = out->interpreter && needs(elf, RUNTIME_LIBRARY);
+    out->thp_malloc = !out->interpreter && file_contains(out->path, THP_MARK);
 }
 
 // elf_begin refuses a file that is too short for its header; class and machine

@@ -25,6 +25,8 @@ struct bl_program {
     bool position_independent;
     bool secure;         // setuid, setgid or capabilities take effect
     bool defines_malloc; // in its dynamic symbol table: it wins over a preload
+    bool thp_malloc;     // its libc's malloc has our patch (packaging/glibc)
+    bool needs_runtime;  // linked with libbigleaf.so
     bool tunable;        // its libc knows glibc.malloc.hugetlb (glibc 2.35)
     uint64_t text_bytes; // of the largest executable segment
     uint64_t text_align; // its p_align

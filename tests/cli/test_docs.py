@@ -16,7 +16,7 @@ from conftest import COMMAND, Bigleaf
 MAN = Path(os.environ["BIGLEAF_MAN"])
 SOURCE = Path(os.environ["BIGLEAF_SOURCE"])
 COMMANDS = re.findall(
-    r'^    \{"([a-z]+)", "\[',
+    r'^    \{"([a-z+]+)", "\[',
     (SOURCE / "src/cli/commands.c").read_text(),
     re.MULTILINE,
 )

@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: MIT
+//
+// The mark of bigleaf/huge.h as an object, for programs that `bigleaf cc`
+// links.
+//
+#include "bigleaf/huge.h"

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT
+//
+// A line links unless a word of it ends the work before the linker, or there
+// is nothing to link: no input and no library. An input is a word that is
+// neither an option nor an option's argument.
+//
+#include "cli/link_line.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RESPONSE_DEPTH 8
+
+struct state {
+    struct bl_link_line *line;
+    bool inputs;
+    bool ends_early; // before the linker
+    bool takes_next; // the next word is an option's argument
+    bool takes_language;
+};
+
+static bool starts(const char *word, const char *with) {
+    return strncmp(word, with, strlen(with)) == 0;
+}
+
+static bool ends(const char *word, const char *with) {
+    const size_t n = strlen(word);
+    const size_t m = strlen(with);
+    return n >= m && strcmp(word + n - m, with) == 0;
+}
+
+static bool is_one_of(const char *word, const char *const *list) {
+    for (; *list; list++) {
+        if (strcmp(word, *list) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool starts_one_of(const char *word, const char *const *list) {
+    for (; *list; list++) {
+        if (starts(word, *list))
+            return true;
+    }
+    return false;
+}
+
+// Options that stop before the linker, or print something and end.
+static bool ends_early(const char *word) {
+    static const char *const whole[] = {
+        "-c",        "-S",           "-E",           "-M",
+        "-MM",       "-r",           "-###",         "-fsyntax-only",
+        "--version", "-dumpversion", "-dumpmachine", "-dumpspecs",
+        "-Wl,-r",    "--precompile", "-emit-ast",    NULL};
+    static const char *const begin[] = {"-print-", "--print-", "--help",
+                                        "-dumpfull", NULL};
+    return is_one_of(word, whole) || starts_one_of(word, begin);
+}
+
+// Options whose argument is the next word.
+static bool takes_next(const char *word) {
+    static const char *const list[] = {"-o",
+                                       "-I",
+                                       "-L",
+                                       "-D",
+                                       "-U",
+                                       "-l",
+                                       "-include",
+                                       "-imacros",
+                                       "-isystem",
+                                       "-iquote",
+                                       "-idirafter",
+                                       "-iprefix",
+                                       "-isysroot",
+                                       "-iwithprefix",
+                                       "-MF",
+                                       "-MT",
+                                       "-MQ",
+                                       "-T",
+                                       "-u",
+                                       "-z",
+                                       "-e",
+                                       "-A",
+                                       "-B",
+                                       "-G",
+                                       "-arch",
+                                       "-target",
+                                       "-aux-info",
+                                       "-dumpbase",
+                                       "-dumpdir",
+                                       "-wrapper",
+                                       "-Xlinker",
+                                       "-Xassembler",
+                                       "-Xclang",
+                                       "-Xpreprocessor",
+                                       "--param",
+                                       "--sysroot",
+                                       "-dumpbase-ext",
+                                       "-iwithprefixbefore",
+                                       "-mllvm",
+                                       NULL};
+    return is_one_of(word, list);
+}
+
+static bool is_header(const char *word) {
+    static const char *const list[] = {".h",  ".hh",  ".hpp", ".hxx", ".H",
+                                       ".hp", ".h++", ".tcc", NULL};
+    for (const char *const *e = list; *e; e++) {
+        if (ends(word, *e))
+            return true;
+    }
+    return false;
+}
+
+static void read_sanitizers(const char *list, struct bl_link_line *line) {
+    static const char *const own_malloc[] = {"address", "thread", "memory",
+                                             "leak", "hwaddress"};
+    for (size_t i = 0; i < BL_ARRAY_LEN(own_malloc); i++) {
+        const char *at = strstr(list, own_malloc[i]);
+        if (at && (at == list || at[-1] == ','))
+            line->sanitizer = own_malloc[i];
+    }
+}
+
+static void read_option(const char *word, struct state *s) {
+    static const char *const bare[] = {"-nostdlib", "-nodefaultlibs", "-nolibc",
+                                       "-nostartfiles", NULL};
+    static const char *const fixed[] = {"-static", "--static", "-static-pie",
+                                        NULL};
+    struct bl_link_line *line = s->line;
+    s->takes_next = takes_next(word);
+    s->ends_early |= ends_early(word);
+    s->inputs |= starts(word, "-l");
+    line->shared |=
+        strcmp(word, "-shared") == 0 || strcmp(word, "--shared") == 0;
+    line->is_static |= is_one_of(word, fixed);
+    line->bare |= is_one_of(word, bare);
+    line->chosen_linker |= starts(word, "-fuse-ld=");
+    if (strcmp(word, "-m32") == 0 || strcmp(word, "-mx32") == 0)
+        line->narrow = true;
+    else if (strcmp(word, "-m64") == 0)
+        line->narrow = false;
+    else if (starts(word, "-fsanitize="))
+        read_sanitizers(word + strlen("-fsanitize="), line);
+    if (strcmp(word, "-x") == 0)
+        s->takes_language = true;
+    else if (starts(word, "-x"))
+        s->ends_early |= ends(word, "-header");
+}
+
+static void read_word(const char *word, struct state *s, int depth);
+
+// One word of a response file into `out`; words are separated by white space,
+// quotes keep it together, a backslash takes the next character as it is.
+static const char *next_word(const char *at, char *out) {
+    char quote = 0;
+    at += strspn(at, " \t\r\n\f\v");
+    const bool any = *at != '\0';
+    for (; *at && (quote || !isspace((unsigned char)*at)); at++) {
+        if (*at == '\\' && at[1])
+            *out++ = *++at;
+        else if (quote && *at == quote)
+            quote = 0;
+        else if (!quote && (*at == '\'' || *at == '"'))
+            quote = *at;
+        else
+            *out++ = *at;
+    }
+    *out = '\0';
+    return any ? at : NULL;
+}
+
+static bool read_response(const char *name, struct state *s, int depth) {
+    FILE *file = depth < RESPONSE_DEPTH ? fopen(name, "re") : NULL;
+    char *text = NULL;
+    size_t capacity = 0;
+    if (!file)
+        return false;
+    // A text file has no zero byte: this is all of it.
+    const ssize_t n = getdelim(&text, &capacity, '\0', file);
+    fclose(file);
+    if (n > 0) {
+        char *word = bl_xrealloc(NULL, (size_t)n + 1);
+        for (const char *at = next_word(text, word); at;
+             at = next_word(at, word))
+            read_word(word, s, depth + 1);
+        free(word);
+    }
+    free(text);
+    return true;
+}
+
+static void read_word(const char *word, struct state *s, int depth) {
+    if (s->takes_language) {
+        s->takes_language = false;
+        s->ends_early |= ends(word, "-header");
+    } else if (s->takes_next) {
+        s->takes_next = false;
+    } else if (word[0] == '-' && word[1]) {
+        read_option(word, s);
+    } else if (word[0] != '@' || !read_response(word + 1, s, depth)) {
+        s->inputs |= !is_header(word);
+    }
+}
+
+void bl_link_line_read(int count, char **words, struct bl_link_line *out) {
+    struct state s = {.line = out};
+    *out = (struct bl_link_line){0};
+    for (int i = 0; i < count; i++)
+        read_word(words[i], &s, 0);
+    out->links = s.inputs && !s.ends_early;
+}

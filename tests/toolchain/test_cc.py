@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: MIT
+"""`bigleaf cc` and `bigleaf c++`: what they add, and what they leave alone."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from conftest import BUILD, COMMAND, doctor, heap_of, run
+
+SHAPES = [(), ("-static",), ("-static-pie",), ("-no-pie",), ("-flto", "-O2")]
+OURS = {"libbigleaf.a", "bigleaf-huge.o"}
+
+
+@pytest.fixture
+def compiler(tmp_path: Path) -> dict[str, str]:
+    """An environment whose compiler prints its words, one a line."""
+    script = tmp_path / "print-words"
+    script.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+    script.chmod(0o755)
+    return {"BIGLEAF_CC": str(script), "BIGLEAF_CXX": str(script)}
+
+
+def words_of(compiler: dict[str, str], *words: str) -> list[str]:
+    ended = run(COMMAND, "cc", *words, env=compiler)
+    assert ended.status == 0, ended
+    return ended.out.splitlines()
+
+
+def added(compiler: dict[str, str], *words: str) -> set[str]:
+    """The names of our files that a line gets."""
+    return {Path(w).name for w in words_of(compiler, *words)} & OURS
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=" ".join)
+def test_a_program_has_bigleaf_inside(
+    shape: tuple[str, ...], source: Path, tmp_path: Path
+) -> None:
+    program = tmp_path / "program"
+    ended = run(COMMAND, "cc", *shape, source, "-o", program)
+    assert (ended.status, ended.err) == (0, "")
+    facts = doctor(program)
+    assert re.fullmatch(r"\d+\.\d+\.\d+", facts["bigleaf_version"])
+    assert facts["text_align"] == 2 << 20
+    if facts["huge_pages_here"]:
+        assert heap_of(program) >= 8 << 20
+        assert heap_of(program, env={"BIGLEAF": "off"}) == 0
+
+
+def test_cxx_links_its_library(tmp_path: Path) -> None:
+    source = tmp_path / "program.cc"
+    source.write_text(
+        "#include <cstdio>\n#include <thread>\n#include <vector>\n"
+        "int main() { std::vector<int> v(1 << 22, 1);\n"
+        "std::thread([&] { v.clear(); v.shrink_to_fit(); }).join();\n"
+        'std::puts("done"); }\n'
+    )
+    for shape in ("-O1", "-static"):
+        program = tmp_path / "program"
+        ended = run(COMMAND, "c++", shape, source, "-o", program)
+        assert (ended.status, ended.err) == (0, "")
+        assert run(program).out == "done\n"
+        assert doctor(program)["bigleaf_version"]
+
+
+def test_clang_takes_the_same_words(source: Path, tmp_path: Path) -> None:
+    if not shutil.which("clang"):
+        pytest.skip("no clang")
+    program = tmp_path / "program"
+    ended = run(
+        COMMAND, "cc", "-static", source, "-o", program, "-Wall", "-Werror",
+        env={"BIGLEAF_CC": "clang"},
+    )
+    assert (ended.status, ended.err) == (0, "")
+    assert doctor(program)["bigleaf_version"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "-c a.c", "-S a.c -o -", "-E a.c", "-M a.c", "-r a.o b.o -o c.o",
+        "--version", "-v", "-dumpmachine", "-print-file-name=libc.a",
+        "-fsyntax-only a.c", "a.h", "-x c-header a", "-xc++-header a",
+        "-o out -I include", "-###  a.c", "-nostdlib a.c", "",
+    ],
+)  # fmt: skip
+def test_a_line_that_does_not_link_is_left_alone(
+    line: str, compiler: dict[str, str]
+) -> None:
+    expected = line.split() if line else [""]
+    assert words_of(compiler, *line.split()) == expected
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "a.c", "a.o b.o -o prog", "-MD -MF a.d a.c", "-x c -", "-lfoo",
+        "a.c -I -c", "-o a.o a.c", "-v a.c", "-D X -static a.o",
+    ],
+)  # fmt: skip
+def test_a_line_that_links_keeps_its_words(
+    line: str, compiler: dict[str, str]
+) -> None:
+    words = words_of(compiler, *line.split())
+    assert {Path(w).name for w in words} >= OURS
+    n = len(line.split())
+    assert words[-n - 1 :] == [*line.split(), "-lpthread"]
+
+
+def test_shared_libraries_get_no_malloc(compiler: dict[str, str]) -> None:
+    assert added(compiler, "-shared", "a.o") == {"bigleaf-huge.o"}
+
+
+def test_sanitizers_keep_their_malloc(compiler: dict[str, str]) -> None:
+    ended = run(COMMAND, "cc", "-fsanitize=undefined,address", "a.c", env=compiler)
+    assert "libbigleaf.a" not in ended.out
+    assert ended.err == (
+        "bigleaf cc: linked without Bigleaf: -fsanitize=address brings a "
+        "malloc of its own\n"
+    )
+    assert added(compiler, "-fsanitize=undefined", "a.c") == OURS
+
+
+def test_response_files_are_read(
+    compiler: dict[str, str], tmp_path: Path
+) -> None:
+    file = tmp_path / "words"
+    file.write_text("'a b.o' \"c\\\"d.o\"\n-shared\n")
+    assert added(compiler, f"@{file}") == {"bigleaf-huge.o"}
+    file.write_text("-c a\\ b.c")
+    assert added(compiler, f"@{file}") == set()
+    assert added(compiler, "@missing") == OURS
+
+
+def test_names_of_one_word(source: Path, tmp_path: Path) -> None:
+    program = tmp_path / "program"
+    ended = run(COMMAND.with_name("bigleaf-cc"), source, "-o", program)
+    assert ended.status == 0
+    assert doctor(program)["bigleaf_version"]
+
+
+def test_status_and_text_are_the_compilers(tmp_path: Path) -> None:
+    source = tmp_path / "wrong.c"
+    source.write_text("int main(void) { return missing; }\n")
+    ended = run(COMMAND, "cc", source, "-o", tmp_path / "program")
+    assert ended.status == 1
+    assert "missing" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("words", "env", "status", "text"),
+    [
+        (["--libc=musl", "a.c"], {}, 2, "one of system|thp"),
+        (["--libc=thp", "a.c"], {}, 2, "needs -static"),
+        (["--libc=thp", "-static", "a.c"],
+         {"BIGLEAF_LIBC_THP": "/nonexistent"}, 3, "thp-libc"),
+        (["a.c"], {"BIGLEAF_CC": "no-such-compiler"}, 127, "BIGLEAF_CC"),
+        (["a.c"], {"BIGLEAF_CC": str(COMMAND)}, 2, "is this wrapper itself"),
+        (["a.c"], {"BIGLEAF_LIB": "/bin/sh"}, 3, "cannot be read"),
+    ],
+)  # fmt: skip
+def test_faults_are_named(
+    words: list[str], env: dict[str, str], status: int, text: str
+) -> None:
+    ended = run(COMMAND, "cc", *words, env=env)
+    assert ended.status == status
+    first, *rest = ended.err.splitlines()
+    assert first.startswith("bigleaf cc: ") and text in first
+    assert rest in ([], ["try: bigleaf cc --help"])
+
+
+def test_a_shared_runtime_is_recognised(source: Path, tmp_path: Path) -> None:
+    program = tmp_path / "program"
+    libraries = BUILD / "lib"
+    assert run("cc", source, "-o", program, f"-L{libraries}",
+               "-Wl,--no-as-needed", "-lbigleaf").status == 0  # fmt: skip
+    assert doctor(program)["bigleaf_library"] is True
+    ended = run(COMMAND, "doctor", "program", cwd=tmp_path)
+    assert "by libbigleaf.so, on unless BIGLEAF=off" in ended.out
+
+
+def test_a_static_program_runs_in_an_empty_root(
+    source: Path, tmp_path: Path
+) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("chroot needs root")
+    root = tmp_path / "root"
+    root.mkdir()
+    run(COMMAND, "cc", "-static", source, "-o", root / "program")
+    for env in ({}, {"BIGLEAF": "off"}, {"BIGLEAF_IMAGE": "on"}):
+        ended = run("chroot", root, "/program", env=env)
+        assert (ended.status, ended.out, ended.err) == (0, "done\n", "")

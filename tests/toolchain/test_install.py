@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT
+"""An installed tree that was moved: CMake, pkg-config and the wrappers."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from conftest import BUILD, PROGRAM, doctor, heap_of, run
+
+LISTS = """
+cmake_minimum_required(VERSION 3.18)
+project(consumer C CXX)
+find_package(bigleaf 0.1 REQUIRED)
+add_executable(with_static program.c)
+target_link_libraries(with_static PRIVATE bigleaf::static)
+add_executable(all_static program.c)
+target_link_libraries(all_static PRIVATE bigleaf::static)
+target_link_options(all_static PRIVATE -static)
+add_executable(with_shared program.c)
+target_link_libraries(with_shared PRIVATE bigleaf::shared)
+"""
+PLAIN_LISTS = """
+cmake_minimum_required(VERSION 3.18)
+project(consumer C CXX)
+add_executable(program program.c)
+"""
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Installed to one folder, then moved to another with a space."""
+    base = tmp_path_factory.mktemp("install")
+    ended = run("cmake", "--install", BUILD, "--prefix", base / "first")
+    if ended.status != 0:
+        pytest.skip(f"cmake --install: {ended.err.splitlines()[:1]}")
+    return shutil.move(base / "first", base / "moved away")
+
+
+def libraries(tree: Path) -> Path:
+    return next(tree.glob("lib*/**/libbigleaf.a")).parent
+
+
+def configured(tree: Path, folder: Path, lists: str, *words: str) -> Path:
+    """A consumer's build folder, built."""
+    (folder / "program.c").write_text(PROGRAM)
+    (folder / "CMakeLists.txt").write_text(lists)
+    for step in (["-S", ".", "-B", "out", *words], ["--build", "out"]):
+        ended = run("cmake", *step, cwd=folder)
+        assert ended.status == 0, ended
+    return folder / "out"
+
+
+def test_cmake_finds_the_package(tree: Path, tmp_path: Path) -> None:
+    out = configured(tree, tmp_path, LISTS, f"-DCMAKE_PREFIX_PATH={tree}")
+    for name in ("with_static", "all_static"):
+        assert doctor(out / name)["bigleaf_version"]
+    assert doctor(out / "with_shared")["bigleaf_library"]
+    if doctor(out / "all_static")["huge_pages_here"]:
+        for name in ("with_static", "all_static", "with_shared"):
+            assert heap_of(out / name) >= 8 << 20
+
+
+def test_cmake_takes_the_toolchain(tree: Path, tmp_path: Path) -> None:
+    file = libraries(tree) / "cmake/bigleaf/toolchain.cmake"
+    out = configured(tree, tmp_path, PLAIN_LISTS, f"-DCMAKE_TOOLCHAIN_FILE={file}")
+    assert doctor(out / "program")["bigleaf_version"]
+
+
+def test_pkg_config_gives_the_words(
+    tree: Path, source: Path, tmp_path: Path
+) -> None:
+    if not shutil.which("pkg-config"):
+        pytest.skip("no pkg-config")
+    # Its words are split at spaces.
+    plain = tmp_path / "plain"
+    plain.symlink_to(tree)
+    folder = libraries(plain) / "pkgconfig"
+    env = {"PKG_CONFIG_PATH": str(folder), "SOURCE": str(source)}
+    script = (
+        'eval cc "$SOURCE" $(pkg-config --cflags --libs "$1") $2 -o "$3"'
+    )
+    for name, flag in (("bigleaf", ""), ("bigleaf-static", "-static")):
+        program = tmp_path / name
+        ended = run("sh", "-c", script, "sh", name, flag, program, env=env)
+        assert ended.status == 0, ended
+    assert doctor(tmp_path / "bigleaf-static")["bigleaf_version"]
+    ended = run("pkg-config", "--variable=toolchain", "bigleaf", env=env)
+    assert Path(ended.out.strip().replace("\\", "")).exists()
+
+
+def test_the_moved_command_finds_its_files(
+    tree: Path, source: Path, tmp_path: Path
+) -> None:
+    program = tmp_path / "program"
+    ended = run(tree / "bin/bigleaf-cc", "-static", source, "-o", program)
+    assert (ended.status, ended.err) == (0, "")
+    assert doctor(program)["bigleaf_version"]
