@@ -43,18 +43,6 @@ static const struct bl_option align_options[] = {
     {"undo", 0, NULL, false, "give back the file as it was, bit by bit"},
     {0}};
 
-const struct bl_command bl_commands[] = {
-    {"run", "[OPTION...] [--] PROGRAM [ARG...]",
-     "run PROGRAM with its memory on huge pages",
-     "Exit status: the program's own (128+n after signal n); 2 wrong usage;\n"
-     "3 the machine lacks something; 126 and 127 as a shell gives.\n",
-     run_options, true, bl_run_main},
-    {"compare", "[OPTION...] [--] PROGRAM [ARG...]",
-     "run PROGRAM with and without huge pages, in turn, and compare",
-     "Exit status: 0 where output and exit status are the same, 1 otherwise;\n"
-     "2 wrong usage; 3 the machine lacks something; 126 and 127 as a shell\n"
-     "gives.\n",
-     compare_options, true, bl_compare_main},
 static const struct bl_option cc_options[] = {
     {"libc", 0, "system|thp", false,
      "thp: a static program gets glibc's own malloc with our patch for huge "
@@ -67,6 +55,18 @@ static const struct bl_option cc_options[] = {
     "Exit status: the compiler's; 2 wrong usage; 3 a file of Bigleaf is\n"      \
     "missing; 126 and 127 as a shell gives.\n"
 
+const struct bl_command bl_commands[] = {
+    {"run", "[OPTION...] [--] PROGRAM [ARG...]",
+     "run PROGRAM with its memory on huge pages",
+     "Exit status: the program's own (128+n after signal n); 2 wrong usage;\n"
+     "3 the machine lacks something; 126 and 127 as a shell gives.\n",
+     run_options, true, bl_run_main},
+    {"compare", "[OPTION...] [--] PROGRAM [ARG...]",
+     "run PROGRAM with and without huge pages, in turn, and compare",
+     "Exit status: 0 where output and exit status are the same, 1 otherwise;\n"
+     "2 wrong usage; 3 the machine lacks something; 126 and 127 as a shell\n"
+     "gives.\n",
+     compare_options, true, bl_compare_main},
     {"doctor", "[OPTION...] [PROGRAM]",
      "say whether this machine gives huge pages, and what mends it",
      "With PROGRAM: what Bigleaf would do with it, and why.\n"
@@ -79,6 +79,12 @@ static const struct bl_option cc_options[] = {
      "Exit status: 0; 2 wrong usage, or a file that gains nothing; 3 the file\n"
      "cannot be written.\n",
      align_options, false, bl_align_main},
+    {"cc", "[--libc=system|thp] ARG...",
+     "compile and link C with Bigleaf inside", BL_CC_MORE, cc_options, false,
+     bl_cc_main},
+    {"c++", "[--libc=system|thp] ARG...",
+     "compile and link C++ with Bigleaf inside", BL_CC_MORE, cc_options, false,
+     bl_cc_main},
     {0}};
 
 const struct bl_command *bl_command_find(const char *name) {
@@ -88,9 +94,3 @@ const struct bl_command *bl_command_find(const char *name) {
     }
     return NULL;
 }
-    {"cc", "[--libc=system|thp] ARG...",
-     "compile and link C with Bigleaf inside", BL_CC_MORE, cc_options, false,
-     bl_cc_main},
-    {"c++", "[--libc=system|thp] ARG...",
-     "compile and link C++ with Bigleaf inside", BL_CC_MORE, cc_options, false,
-     bl_cc_main},
