@@ -31,7 +31,8 @@ BELOW = {
 
 # The headers a folder shows to others: one of its own name, and these.
 ALSO_EXPORTED = {
-    "os": {"backing.h", "file.h", "machine.h", "trace.h"},
+    "os": {"backing.h", "file.h", "hold.h", "machine.h", "target.h",
+           "trace.h"},
     "image": {"elf.h", "place.h", "shadow.h"},
 }
 
@@ -49,7 +50,8 @@ MAY_INCLUDE = {
     },
 }
 # Linked into the bigleaf command alone (src/cli/CMakeLists.txt).
-COMMAND_ONLY = {"src/image/place.c", "src/os/machine.c", "src/os/machine.h",
+COMMAND_ONLY = {"src/image/place.c", "src/os/hold.c", "src/os/target.c",
+                "src/os/machine.c", "src/os/machine.h",
                 "src/os/machine_facts.c", "src/os/trace.c"}
 
 KERNEL = re.compile(r"^(sys/mman\.h|linux/.*|asm/.*|asm-generic/.*)$")

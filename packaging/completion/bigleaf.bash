@@ -67,6 +67,11 @@ _bigleaf() {
         [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace 2>/dev/null
         return
     fi
+    if [[ $command == attach ]]; then
+        words=$(ps -u "$(id -u)" -o pid= 2>/dev/null)
+        mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+        return
+    fi
     mapfile -t COMPREPLY < <(compgen -c -- "$cur")
 }
 

@@ -64,6 +64,7 @@ const char *bl_nearest(const char *word, const char *const *words);
 
 int bl_run_main(const struct bl_command *self, int argc, char **argv);
 int bl_compare_main(const struct bl_command *self, int argc, char **argv);
+int bl_attach_main(const struct bl_command *self, int argc, char **argv);
 int bl_cc_main(const struct bl_command *self, int argc, char **argv);
 int bl_doctor_main(const struct bl_command *self, int argc, char **argv);
 

@@ -30,6 +30,18 @@ static const struct bl_option compare_options[] = {
     BL_OPTION_HEAP,
     {0}};
 
+static const struct bl_option attach_options[] = {
+    {"watch", 0, NULL, false,
+     "come back as the process grows, until it ends or Ctrl-C"},
+    {"all", 0, NULL, false,
+     "every large process instead of one, a line for each"},
+    {"min-rss", 0, "SIZE", false,
+     "with --all: what is large (default 64M)"},
+    {"user", 0, "NAME", true,
+     "with --all: only your own processes, or those of user NAME"},
+    {"json", 0, NULL, false, "what came of it as JSON (bigleaf.attach/1)"},
+    {0}};
+
 static const struct bl_option doctor_options[] = {
     {"json", 0, NULL, false, "the findings as JSON (bigleaf.doctor/1)"},
     {"root", 0, "DIR", false,
@@ -67,6 +79,13 @@ const struct bl_command bl_commands[] = {
      "2 wrong usage; 3 the machine lacks something; 126 and 127 as a shell\n"
      "gives.\n",
      compare_options, true, bl_compare_main},
+    {"attach", "[OPTION...] PID | --all",
+     "put the memory of a program that already runs on huge pages",
+     "The program goes on as if nothing had been, but for stops of a few\n"
+     "milliseconds.\n"
+     "Exit status: 0; 2 wrong usage; 3 the process cannot be served, or only\n"
+     "in part, and why.\n",
+     attach_options, false, bl_attach_main},
     {"doctor", "[OPTION...] [PROGRAM]",
      "say whether this machine gives huge pages, and what mends it",
      "With PROGRAM: what Bigleaf would do with it, and why.\n"

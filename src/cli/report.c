@@ -113,8 +113,8 @@ void bl_report_text(FILE *out, const struct bl_result *r) {
     fflush(out);
 }
 
-static void json_regions(struct bl_json *j, const char *key,
-                         const struct bl_backing *backing) {
+void bl_report_regions(struct bl_json *j, const char *key,
+                       const struct bl_backing *backing) {
     bl_json_open(j, key, '{');
     for (int i = 0; i < BL_REGIONS; i++) {
         const struct bl_region_backing *r = &backing->region[i];
@@ -153,8 +153,8 @@ static void json_processes(struct bl_json *j, const struct bl_result *r) {
         bl_json_i64(j, "ppid", p->parent);
         bl_json_string(j, "exe", p->executable ? p->executable : "");
         if (p->have_backing) {
-            json_regions(j, "peak", &p->peak.backing);
-            json_regions(j, "end", &p->end);
+            bl_report_regions(j, "peak", &p->peak.backing);
+            bl_report_regions(j, "end", &p->end);
         }
         bl_json_close(j, '}');
     }
@@ -179,8 +179,8 @@ void bl_report_members(struct bl_json *j, const struct bl_result *r) {
     bl_json_u64(j, "minor_faults", r->minor_faults);
     bl_json_u64(j, "major_faults", r->major_faults);
     bl_json_real(j, "huge_coverage", total.bytes ? bl_coverage(&total) : 0, 4);
-    json_regions(j, "regions", &r->peak.backing);
-    json_regions(j, "regions_at_end", &r->end.backing);
+    bl_report_regions(j, "regions", &r->peak.backing);
+    bl_report_regions(j, "regions_at_end", &r->end.backing);
     bl_json_open(j, "mechanisms", '{');
     bl_json_string(j, "heap", bl_mechanism_names[r->mechanism]);
     bl_json_string(j, "heap_reason", r->mechanism_why);

@@ -11,6 +11,9 @@
 void bl_report_text(FILE *out, const struct bl_result *result);
 // The members of the report, without the braces around them.
 void bl_report_members(struct bl_json *j, const struct bl_result *result);
+// What backs each region, as one member.
+void bl_report_regions(struct bl_json *j, const char *key,
+                       const struct bl_backing *backing);
 void bl_report_json(FILE *out, const struct bl_result *result);
 
 // Huge bytes as a share of all; NaN where there are none.

@@ -168,6 +168,7 @@ def test_every_member_of_a_report_is_documented(
         run.read_text(),
         killed.read_text(),
         bigleaf("compare", "-n1", "--json=-", *grow).out,
+        bigleaf("attach", "--json", str(os.getpid())).out,
         bigleaf("doctor", "--json").out,
         bigleaf("doctor", "--json", "sh").out,
         *lines.read_text().splitlines(),

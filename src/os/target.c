@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: MIT
+#include "os/target.h"
+
+#include "os/file.h"
+#include "os/os.h"
+#include "os/syscall.h"
+
+#include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
+#endif
+#ifndef SYS_process_madvise
+#define SYS_process_madvise 440
+#endif
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
+
+#define PATH_LENGTH 96
+#define UNIT_PAGES (BL_HUGE_SIZE / BL_BASE_SIZE)
+#define PAGEMAP_PRESENT ((uint64_t)1 << 63)
+#define PAGEMAP_OWN ((uint64_t)1 << 56) // mapped once
+#define MOST_THREADS 4096
+#define MOST_PREPARED 16
+
+// PAGEMAP_SCAN (Linux 6.7), whose header the C library may lack.
+#define SCAN_REQUEST _IOWR('f', 16, struct scan_arguments)
+#define SCAN_HUGE ((uint64_t)1 << 6)
+#define SCAN_REGIONS 64
+
+struct scan_region {
+    uint64_t start, end, categories;
+};
+
+struct scan_arguments {
+    uint64_t size, flags, start, end, walk_end, regions, region_count,
+        most_pages, inverted, category_mask, category_anyof_mask, return_mask;
+};
+
+// "/proc/PID" and what follows; `tid` 0: no thread's.
+static const char *path_of(char *buffer, int pid, int tid, const char *name) {
+    struct bl_text t;
+    bl_text_init(&t, buffer, PATH_LENGTH);
+    bl_text_str(&t, "/proc/");
+    bl_text_i64(&t, pid);
+    if (tid) {
+        bl_text_str(&t, "/task/");
+        bl_text_i64(&t, tid);
+    }
+    bl_text_str(&t, name);
+    return buffer;
+}
+
+// What stands behind "Name:" at the beginning of a line; NULL: no such line.
+static const char *value_of(const char *text, const char *name) {
+    for (const char *p = text; (p = strstr(p, name)); p++) {
+        if (p != text && p[-1] != '\n')
+            continue;
+        p += strlen(name);
+        return p + strspn(p, " \t");
+    }
+    return NULL;
+}
+
+static uint64_t number_of(const char *text, const char *name) {
+    const char *p = value_of(text, name);
+    uint64_t x = 0;
+    if (p)
+        bl_read_u64(&p, &x);
+    return x;
+}
+
+static void read_program(struct bl_target *t) {
+    char path[PATH_LENGTH];
+    unsigned char head[20];
+    const ssize_t n = readlink(path_of(path, t->pid, 0, "/exe"), t->program,
+                               sizeof t->program - 1);
+    t->program[n > 0 ? n : 0] = '\0';
+    const int fd = bl_file_open(path);
+    if (fd < 0)
+        return;
+    if (bl_file_read_at(fd, head, sizeof head, 0) == 0) {
+#if defined(__x86_64__)
+        const unsigned machine = EM_X86_64;
+#else
+        const unsigned machine = EM_AARCH64;
+#endif
+        t->other_class = head[EI_CLASS] != ELFCLASS64 ||
+                         (unsigned)(head[18] | head[19] << 8) != machine;
+    }
+    bl_os_close(fd);
+}
+
+int bl_target_read(int pid, struct bl_target *out) {
+    char path[PATH_LENGTH];
+    char text[8192];
+    *out = (struct bl_target){.pid = pid};
+    if (bl_os_read_file(path_of(path, pid, 0, "/status"), text, sizeof text) <=
+        0)
+        return -ESRCH;
+    const char *state = value_of(text, "State:");
+    out->state = (char)(state ? *state : 0);
+    out->process = (int)number_of(text, "Tgid:");
+    out->tracer = (int)number_of(text, "TracerPid:");
+    out->user = (uint32_t)number_of(text, "Uid:");
+    out->threads = (unsigned)number_of(text, "Threads:");
+    out->rss = number_of(text, "VmRSS:") * BL_KIB;
+    out->kernel = out->state != 'Z' && !value_of(text, "VmSize:");
+    const char *thp = value_of(text, "THP_enabled:");
+    out->thp_disabled = thp && *thp == '0';
+    const uint64_t mode = number_of(text, "Seccomp:");
+    if (mode == 1)
+        out->filters = UINT_MAX;
+    else if (mode)
+        out->filters = value_of(text, "Seccomp_filters:")
+                           ? (unsigned)number_of(text, "Seccomp_filters:")
+                           : 1;
+    read_program(out);
+    return 0;
+}
+
+// What the kernel does with system calls whose thread is stopped and let go:
+// most start again by themselves (signal(7)); these return EINTR.
+static enum bl_calm calm_in_call(uint64_t number) {
+    static const long ending[] = {
+#if defined(SYS_epoll_wait)
+        SYS_epoll_wait,
+#endif
+        SYS_epoll_pwait,
+        SYS_semop,
+        SYS_semtimedop,
+        SYS_rt_sigtimedwait,
+        SYS_io_getevents
+    };
+    static const long restarting[] = {
+#if defined(SYS_poll)
+        SYS_poll,
+        SYS_select,
+        SYS_pause,
+#endif
+        SYS_futex,
+        SYS_nanosleep,
+        SYS_clock_nanosleep,
+        SYS_ppoll,
+        SYS_pselect6,
+        SYS_read,
+        SYS_write,
+        SYS_wait4,
+        SYS_waitid,
+        SYS_rt_sigsuspend,
+        SYS_restart_syscall
+    };
+    for (size_t i = 0; i < BL_ARRAY_LEN(ending); i++) {
+        if (number == (uint64_t)ending[i])
+            return BL_CALM_EINTR;
+    }
+    for (size_t i = 0; i < BL_ARRAY_LEN(restarting); i++) {
+        if (number == (uint64_t)restarting[i])
+            return BL_CALM_RESTART;
+    }
+    return BL_CALM_UNKNOWN;
+}
+
+static enum bl_calm calm_of(int pid, int tid) {
+    char path[PATH_LENGTH];
+    char text[512];
+    uint64_t number;
+    if (bl_os_read_file(path_of(path, pid, tid, "/stat"), text, sizeof text) <=
+        0)
+        return BL_CALM_ENDED;
+    const char *p = strrchr(text, ')');
+    const char state = (char)(p && p[1] ? p[2] : 0);
+    if (state == 'Z' || state == 'X')
+        return BL_CALM_ENDED;
+    if (state == 'T' || state == 't')
+        return BL_CALM_STOPPED;
+    if (state == 'D')
+        return BL_CALM_DEEP;
+    if (bl_os_read_file(path_of(path, pid, tid, "/syscall"), text,
+                        sizeof text) <= 0)
+        return BL_CALM_UNKNOWN;
+    p = text;
+    if (bl_str_starts(text, "running") || *p == '-')
+        return BL_CALM_RUNNING;
+    return bl_read_u64(&p, &number) ? calm_in_call(number) : BL_CALM_UNKNOWN;
+}
+
+static int calmer(const void *a, const void *b) {
+    const struct bl_target_thread *x = a;
+    const struct bl_target_thread *y = b;
+    return (int)x->calm - (int)y->calm;
+}
+
+// All thread numbers of a process, as the kernel lists them.
+static size_t list_threads(int pid, int *tids, size_t capacity) {
+    char path[PATH_LENGTH];
+    size_t n = 0;
+    DIR *directory = opendir(path_of(path, pid, 0, "/task"));
+    if (!directory)
+        return 0;
+    const struct dirent *entry;
+    while (n < capacity && (entry = readdir(directory))) {
+        const char *p = entry->d_name;
+        uint64_t tid;
+        if (bl_read_u64(&p, &tid) && *p == '\0' && tid <= INT_MAX)
+            tids[n++] = (int)tid;
+    }
+    closedir(directory);
+    return n;
+}
+
+size_t bl_target_threads(int pid, unsigned turn, struct bl_target_thread *out,
+                         size_t capacity) {
+    static int tids[MOST_THREADS];
+    const size_t all = list_threads(pid, tids, MOST_THREADS);
+    size_t n = 0;
+    for (size_t i = 0; i < all && n < capacity; i++) {
+        const int tid = tids[(turn + i) % all];
+        const enum bl_calm calm = calm_of(pid, tid);
+        if (calm == BL_CALM_ENDED)
+            continue;
+        out[n++] = (struct bl_target_thread){tid, calm};
+        if (calm == BL_CALM_RUNNING)
+            break;
+    }
+    qsort(out, n, sizeof *out, calmer);
+    return n;
+}
+
+// Units that are huge already need nothing.
+static void drop_huge(int pagemap, uint64_t start, size_t units,
+                      uint16_t *own) {
+    struct scan_region regions[SCAN_REGIONS];
+    struct scan_arguments scan = {
+        .size = sizeof scan,
+        .start = start,
+        .end = start + units * BL_HUGE_SIZE,
+        .regions = (uintptr_t)regions,
+        .region_count = SCAN_REGIONS,
+        .category_mask = SCAN_HUGE,
+        .return_mask = SCAN_HUGE,
+    };
+    long found;
+    do {
+        found = bl_syscall3(SYS_ioctl, pagemap, SCAN_REQUEST, &scan);
+        for (long i = 0; i < found; i++) {
+            const uint64_t first = bl_align_up(regions[i].start, BL_HUGE_SIZE);
+            for (uint64_t at = first; at + BL_HUGE_SIZE <= regions[i].end;
+                 at += BL_HUGE_SIZE)
+                own[(at - start) / BL_HUGE_SIZE] = 0;
+        }
+        scan.start = scan.walk_end;
+    } while (found > 0 && scan.start < scan.end);
+}
+
+static uint16_t count_own(const uint64_t *entries) {
+    const uint64_t both = PAGEMAP_PRESENT | PAGEMAP_OWN;
+    unsigned own = 0;
+    for (size_t i = 0; i < UNIT_PAGES; i++)
+        own += (entries[i] & both) == both;
+    return (uint16_t)own;
+}
+
+int bl_target_resident(int pid, uint64_t start, size_t units, uint16_t *own) {
+    uint64_t entries[UNIT_PAGES];
+    char path[PATH_LENGTH];
+    const int fd = bl_file_open(path_of(path, pid, 0, "/pagemap"));
+    if (fd < 0)
+        return fd;
+    int result = 0;
+    for (size_t u = 0; u < units && result == 0; u++) {
+        const uint64_t first = (start + u * BL_HUGE_SIZE) / BL_BASE_SIZE;
+        result = bl_file_read_at(fd, entries, sizeof entries,
+                                 first * sizeof *entries);
+        own[u] = result == 0 ? count_own(entries) : 0;
+    }
+    drop_huge(fd, start, units, own);
+    bl_os_close(fd);
+    return result;
+}
+
+void bl_target_prepare(size_t units) {
+    static char *room;
+    if (!room)
+        room = bl_file_scratch((MOST_PREPARED + 1) * BL_HUGE_SIZE);
+    if (!room)
+        return;
+    if (units > MOST_PREPARED)
+        units = MOST_PREPARED;
+    const size_t bytes = units * BL_HUGE_SIZE;
+    bl_syscall3(SYS_madvise, room, bytes, MADV_HUGEPAGE);
+    for (size_t u = 0; u < units; u++)
+        __atomic_store_n(room + u * BL_HUGE_SIZE, 1, __ATOMIC_RELAXED);
+    bl_syscall3(SYS_madvise, room, bytes, MADV_DONTNEED);
+    // Of nothing: what comes before the collapse itself is what counts.
+    bl_syscall3(SYS_madvise, room + MOST_PREPARED * BL_HUGE_SIZE, BL_HUGE_SIZE,
+                MADV_COLLAPSE);
+}
+
+int bl_target_handle(int pid) {
+    return (int)bl_syscall2(SYS_pidfd_open, pid, 0);
+}
+
+int bl_target_collapse(int handle, uint64_t start, uint64_t bytes) {
+    const struct iovec range = {(void *)(uintptr_t)start, bytes};
+    const long done =
+        bl_syscall5(SYS_process_madvise, handle, &range, 1, MADV_COLLAPSE, 0);
+    return done < 0 ? (int)done : 0;
+}
+
+int bl_target_claim(int pid) {
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    struct bl_text t;
+    // The NUL in front makes it a name that is no file.
+    bl_text_init(&t, name.sun_path + 1, sizeof name.sun_path - 1);
+    bl_text_str(&t, "bigleaf-attach-");
+    bl_text_i64(&t, pid);
+    const size_t length = offsetof(struct sockaddr_un, sun_path) + 1 + t.len;
+    const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -errno;
+    if (bind(fd, (const struct sockaddr *)&name, (socklen_t)length) == 0)
+        return fd;
+    const int error = errno;
+    close(fd);
+    return -error;
+}

@@ -1,0 +1,321 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`bigleaf attach` on programs that hold still: what it does, to whom it says
+no, and what it leaves behind."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from collections.abc import Iterator
+from pathlib import Path
+
+COMMAND = os.environ["BIGLEAF_COMMAND"]
+HOARD = os.environ["BIGLEAF_HOARD"]
+NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+ROOT = os.geteuid() == 0
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def has_collapse() -> bool:
+    version = os.uname().release.split(".")
+    return (int(version[0]), int(version[1].split("-")[0])) >= (6, 1)
+
+
+def run(*words: str, before: list[str] | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*(before or []), COMMAND, "attach", *words], capture_output=True,
+                          text=True, timeout=60, check=False)
+
+
+def line_of(path: str, name: str) -> str:
+    for line in Path(path).read_text().splitlines():
+        if line.startswith(name):
+            return line.split(":", 1)[1].strip()
+    return ""
+
+
+def state_of(pid: int) -> str:
+    return line_of(f"/proc/{pid}/status", "State")[0]
+
+
+@contextlib.contextmanager
+def hoard(mebibytes: int, *kind: str,
+          before: list[str] | None = None) -> Iterator[subprocess.Popen[str]]:
+    """The program, with its memory in place; asked for its answer at the end."""
+    process = subprocess.Popen([*(before or []), HOARD, str(mebibytes), *kind],
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdin and process.stdout
+    try:
+        if process.stdout.readline() != "ready\n":
+            process.wait()
+            raise unittest.SkipTest(f"hoard {kind}: status {process.returncode}")
+        yield process
+        out, _ = process.communicate(timeout=60)
+        assert out.splitlines()[-1] == "right", out
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+        process.stdin.close()
+        process.stdout.close()
+
+
+class Served(unittest.TestCase):
+    """Memory comes onto huge pages and the program does not notice."""
+
+    def check(self, before: list[str]) -> dict[str, object]:
+        with hoard(48) as process:
+            done = run("--json", str(process.pid), before=before)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(line_of(f"/proc/{process.pid}/status", "TracerPid"), "0")
+            pagemap_text = Path(f"/proc/{process.pid}/smaps").read_text()
+            huge = sum(int(line.split()[1]) for line in pagemap_text.splitlines()
+                       if line.startswith("AnonHugePages"))
+        report = json.loads(done.stdout)
+        self.assertEqual(report["schema"], "bigleaf.attach/1")
+        one = report["processes"][0]
+        self.assertEqual(one["pid"], process.pid)
+        heap = one["after"]["heap"]
+        self.assertGreater(heap["huge_bytes"] / heap["bytes"], 0.9)
+        self.assertEqual(huge * 1024, heap["huge_bytes"])
+        self.assertEqual(one["before"]["heap"]["huge_bytes"], 0)
+        self.assertGreater(one["stops"], 0)
+        return one
+
+    def test_from_outside(self) -> None:
+        if not ROOT or not has_collapse():
+            self.skipTest("needs root and Linux 6.1")
+        one = self.check([])
+        self.assertGreater(one["longest_outside_seconds"], 0)
+
+    def test_by_injected_calls(self) -> None:
+        if not ROOT or not has_collapse():
+            self.skipTest("needs root, to give up a right, and Linux 6.1")
+        one = self.check(["setpriv", "--bounding-set=-sys_nice"])
+        self.assertEqual(one["longest_outside_seconds"], 0)
+        self.assertGreater(one["calls"], 1)
+
+    def test_nothing_is_left_in_the_vdso(self) -> None:
+        with hoard(16) as process:
+            before = self.vdso(process.pid)
+            self.assertEqual(run(str(process.pid)).returncode, 0)
+            self.assertEqual(self.vdso(process.pid), before)
+
+    @staticmethod
+    def vdso(pid: int) -> bytes:
+        for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
+            if line.endswith("[vdso]"):
+                start, end = (int(x, 16) for x in line.split()[0].split("-"))
+                with open(f"/proc/{pid}/mem", "rb") as memory:
+                    memory.seek(start)
+                    return memory.read(end - start)
+        raise unittest.SkipTest("no vdso")
+
+    def test_twice_does_nothing_more(self) -> None:
+        with hoard(16) as process:
+            run(str(process.pid))
+            one = json.loads(run("--json", str(process.pid)).stdout)["processes"][0]
+            self.assertEqual(one["calls"], 0)
+            self.assertEqual(one["marked_bytes"], 0)
+
+    def test_text(self) -> None:
+        with hoard(16) as process:
+            done = run(str(process.pid))
+            self.assertEqual(done.stderr, "")
+            for word in ("heap", "all memory", "marked", "stops", "cost"):
+                self.assertIn(f"\n  {word}", done.stdout)
+
+    def test_killed_at_every_stage(self) -> None:
+        with hoard(24) as process:
+            for step in range(25):
+                attach = subprocess.Popen([COMMAND, "attach", str(process.pid)],
+                                          stdout=subprocess.DEVNULL,
+                                          stderr=subprocess.DEVNULL)
+                time.sleep(step * 0.0015)
+                attach.kill()
+                attach.wait()
+                self.assertEqual(line_of(f"/proc/{process.pid}/status", "TracerPid"), "0")
+            self.assertEqual(run(str(process.pid)).returncode, 0)
+
+
+class Watched(unittest.TestCase):
+    def test_follows_growth_and_ends_by_a_signal(self) -> None:
+        with hoard(16) as process:
+            watch = subprocess.Popen([COMMAND, "attach", "--watch", str(process.pid)],
+                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                     text=True)
+            assert process.stdin and process.stdout
+            time.sleep(0.7)
+            for _ in range(3):
+                process.stdin.write("g")
+                process.stdin.flush()
+                process.stdout.readline()
+            time.sleep(3)
+            watch.send_signal(signal.SIGINT)
+            out, err = watch.communicate(timeout=20)
+            self.assertEqual(watch.returncode, 0, err)
+            self.assertRegex(out, r"round \d+: ")
+            self.assertEqual(line_of(f"/proc/{process.pid}/status", "TracerPid"), "0")
+            smaps = Path(f"/proc/{process.pid}/smaps").read_text()
+            huge = sum(int(line.split()[1]) for line in smaps.splitlines()
+                       if line.startswith("AnonHugePages"))
+            self.assertGreater(huge, 48 << 10)
+
+    def test_ends_with_the_program(self) -> None:
+        with hoard(16) as process:
+            watch = subprocess.Popen([COMMAND, "attach", "--watch", str(process.pid)],
+                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                     text=True)
+            time.sleep(0.7)
+        out, err = watch.communicate(timeout=20)
+        self.assertEqual((watch.returncode, err), (0, ""))
+        self.assertIn("all memory", out)
+
+
+class All(unittest.TestCase):
+    def test_a_line_each(self) -> None:
+        with hoard(72) as one, hoard(70) as two:
+            done = run("--all", "--min-rss=64M", "--user")
+            lines = {int(line.split()[0]): line for line in done.stdout.splitlines()}
+            self.assertEqual(done.returncode, 0, done.stderr)
+            for process in (one, two):
+                self.assertIn(" -> ", lines[process.pid])
+            again = json.loads(run("--all", "--min-rss=64M", "--user", "--json").stdout)
+            self.assertEqual(again["schema"], "bigleaf.attach/1")
+            pids = {p["pid"] for p in again["processes"]}
+            self.assertLessEqual({one.pid, two.pid}, pids)
+
+    def test_nobody_is_large(self) -> None:
+        done = run("--all", "--min-rss=1T")
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+        self.assertEqual(done.stderr, "bigleaf attach: no process is that large\n")
+
+
+class Refused(unittest.TestCase):
+    """One line, status 3, and nobody is harmed."""
+
+    def refuse(self, pid: int, word: str, before: list[str] | None = None) -> None:
+        done = run(str(pid), before=before)
+        self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
+        self.assertEqual(done.stdout, "")
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertTrue(done.stderr.startswith("bigleaf attach: "), done.stderr)
+        self.assertIn(word, done.stderr)
+
+    def test_no_such_process(self) -> None:
+        child = subprocess.Popen(["true"])
+        child.wait()
+        self.refuse(child.pid, "does not exist")
+
+    def test_init(self) -> None:
+        self.refuse(1, "init")
+
+    def test_itself(self) -> None:
+        done = subprocess.run(["sh", "-c", f'exec "{COMMAND}" attach $$'],
+                              capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("this command itself", done.stderr)
+
+    def test_kernel_thread(self) -> None:
+        if not Path("/proc/2/status").exists() or line_of("/proc/2/status", "VmSize"):
+            self.skipTest("process 2 is no thread of the kernel here")
+        self.refuse(2, "thread of the kernel")
+
+    def test_zombie(self) -> None:
+        child = subprocess.Popen(["true"])
+        while state_of(child.pid) != "Z":
+            time.sleep(0.01)
+        self.refuse(child.pid, "zombie")
+        child.wait()
+
+    def test_stopped(self) -> None:
+        with hoard(4) as process:
+            process.send_signal(signal.SIGSTOP)
+            while state_of(process.pid) != "T":
+                time.sleep(0.01)
+            self.refuse(process.pid, "kill -CONT")
+            self.assertEqual(state_of(process.pid), "T")
+            process.send_signal(signal.SIGCONT)
+
+    def test_traced(self) -> None:
+        seize, detach, interrupt = 0x4206, 17, 0x4207
+        with hoard(4) as process:
+            if libc.ptrace(seize, process.pid, None, None) != 0:
+                self.skipTest("ptrace is not allowed here")
+            self.refuse(process.pid, f"by process {os.getpid()}")
+            libc.ptrace(interrupt, process.pid, None, None)
+            os.waitpid(process.pid, 0x40000000)
+            libc.ptrace(detach, process.pid, None, None)
+
+    def test_other_user(self) -> None:
+        if not ROOT or not shutil.which("setpriv"):
+            self.skipTest("needs root and setpriv")
+        if subprocess.run([*NOBODY, COMMAND, "--version"], check=False,
+                          capture_output=True).returncode:
+            self.skipTest("nobody may not run the command where it lies")
+        with hoard(4) as process:
+            self.refuse(process.pid, "belongs to user", before=NOBODY)
+
+    def test_uninterruptible(self) -> None:
+        with hoard(8, "vfork") as process:
+            while state_of(process.pid) != "D":
+                time.sleep(0.01)
+            self.refuse(process.pid, "uninterruptible")
+
+    def test_32_bit(self) -> None:
+        # A program of four instructions: pause(), again and again.
+        code = bytes.fromhex("b81d000000cd80ebf7")
+        head = struct.pack("<16sHHIIIIIHHHHHH", b"\x7fELF\x01\x01\x01", 2, 3, 1, 0x8048054,
+                           52, 0, 0, 52, 32, 1, 40, 0, 0)
+        part = struct.pack("<IIIIIIII", 1, 0, 0x8048000, 0x8048000, 84 + len(code),
+                           84 + len(code), 5, 4096)
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "pause32"
+            file.write_bytes(head + part + code)
+            file.chmod(0o755)
+            try:
+                child = subprocess.Popen([file])
+            except OSError as error:
+                self.skipTest(f"no 32-bit programs here: {error}")
+            try:
+                time.sleep(0.05)
+                self.refuse(child.pid, "no 64-bit program")
+                self.assertIsNone(child.poll())
+            finally:
+                child.kill()
+                child.wait()
+
+    def test_huge_pages_switched_off(self) -> None:
+        with hoard(4, "no-thp") as process:
+            self.refuse(process.pid, "PR_SET_THP_DISABLE")
+
+    def test_filtered(self) -> None:
+        """No call is injected under a filter that this command is not under."""
+        with hoard(16, "filter") as process:
+            done = run("--json", str(process.pid),
+                       before=["setpriv", "--bounding-set=-sys_nice"] if ROOT else [])
+            self.assertIn("seccomp", done.stderr)
+            self.assertEqual(done.returncode, 3)
+            self.assertEqual(json.loads(done.stdout)["processes"][0]["calls"], 0)
+
+    def test_usage(self) -> None:
+        for words in ([], ["12x"], ["0"], ["1", "2"], ["--all", "3"], ["--all", "--watch"],
+                      ["--user", "4"], ["--all", "--min-rss=lots"],
+                      ["--all", "--user=no such user"]):
+            done = run(*words)
+            self.assertEqual(done.returncode, 2, words)
+            self.assertEqual(done.stderr.count("\n"), 2, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2, argv=sys.argv)
