@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: MIT
+"""Is a run's memory backed as its label says?
+
+The figures are those that `bigleaf run --report` read from the kernel. A run
+that fails here is kept and shown, but no mean, sum or plot counts it: it would
+measure something else than it claims.
+"""
+
+from __future__ import annotations
+
+from bigleaf_bench.variants import Variant
+
+# Below this a heap says nothing: less than four huge pages.
+LEAST_HEAP = 8 * 2**20
+# A run as short as this may end before anybody has looked at it.
+LEAST_SECONDS = 1.0
+MIB = 2**20
+
+
+def summary(report: dict | None) -> dict | None:
+    """What a record keeps of a report."""
+    if not report:
+        return None
+    regions = report["regions"]
+    return {
+        "coverage": report["huge_coverage"],
+        "heap_bytes": regions["heap"]["bytes"],
+        "heap_huge_bytes": regions["heap"]["huge_bytes"],
+        "pool_bytes": sum(r.get("hugetlb_bytes", 0) for r in regions.values()),
+        "huge_bytes": sum(r["huge_bytes"] for r in regions.values()),
+        "bytes": sum(r["bytes"] for r in regions.values()),
+        "heap": report["mechanisms"]["heap"],
+        "heap_reason": report["mechanisms"].get("heap_reason", ""),
+        "text": report["mechanisms"]["text"],
+        "minor_faults": report["minor_faults"],
+        "peak_rss_bytes": report["peak_rss_kib"] * 1024,
+        "user_seconds": report["user_seconds"],
+        "system_seconds": report["system_seconds"],
+        "wall_seconds": report["wall_seconds"],
+    }
+
+
+def objection(variant: Variant, backing: dict | None) -> str:
+    """Why this run is not what its label says; nothing when it is."""
+    if backing is None:
+        return "no report of its backing"
+    expect = variant.expect
+    if expect.mechanism and backing["heap"] != expect.mechanism:
+        reason = f": {backing['heap_reason']}" if backing["heap_reason"] else ""
+        return f"the heap is by {backing['heap']}, not {expect.mechanism}{reason}"
+    if backing["wall_seconds"] > LEAST_SECONDS and 2 * backing["bytes"] < backing["peak_rss_bytes"]:
+        return "its memory at the peak was not seen"
+    size, huge = backing["heap_bytes"], backing["heap_huge_bytes"]
+    if size < LEAST_HEAP:
+        return ""
+    share = huge / size
+    if share < expect.least:
+        return (f"{share:.0%} of {size / MIB:.0f} MiB of heap on huge pages, "
+                f"less than {expect.least:.0%}")
+    if share > expect.most:
+        return (f"{share:.0%} of {size / MIB:.0f} MiB of heap on huge pages, "
+                f"more than {expect.most:.0%} (is THP on for everyone?)")
+    return pool_objection(expect.pool, backing["pool_bytes"], huge)
+
+
+def pool_objection(wanted: bool | None, pool: int, huge: int) -> str:
+    if wanted is True and pool < huge / 2:
+        return f"{pool / MIB:.0f} of {huge / MIB:.0f} MiB huge are from the hugetlb pool"
+    if wanted is False and pool:
+        return f"{pool / MIB:.0f} MiB are from the hugetlb pool"
+    return ""

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: MIT
+"""Is an answer true? Models, costs and cores against the formula, proofs by a
+checker, and answers against each other and against what is known.
+
+Three outcomes: checked, wrong (proven so: the campaign ends), or nothing could
+be said. Two answers that differ without either being proven wrong are a
+contradiction, which is a status and no end.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from bigleaf_bench import formulas
+from bigleaf_bench.answers import Answer
+from bigleaf_bench.instances import Instance
+from bigleaf_bench.tools import search_path
+
+CHECKER = "drat-trim"
+CORE_SECONDS = 30
+
+
+@dataclass(frozen=True)
+class Judged:
+    """`checked` says by what; `wrong` says what is wrong, if anything is."""
+
+    checked: str = ""
+    wrong: str = ""
+
+
+@functools.lru_cache(maxsize=2)
+def formula(path: Path) -> formulas.Formula:
+    return formulas.read(path)
+
+
+def judge(answer: Answer, instance: Instance) -> Judged:
+    """The answer against its own witness, else against what is known."""
+    if instance.expected and answer.text and not agree(answer.text, instance.expected):
+        return Judged(wrong=f"the known answer is {instance.expected}")
+    if instance.format in ("cnf", "wcnf") and answer.witness is not None:
+        return witnessed(answer, formula(instance.path))
+    if instance.expected and answer.text:
+        return Judged("known answer")
+    return Judged()
+
+
+def witnessed(answer: Answer, against: formulas.Formula) -> Judged:
+    if answer.text == "core":
+        return core(answer, against)
+    if contradictory(answer.witness):
+        return Judged(wrong="the model has a variable both ways")
+    if answer.cost is not None:
+        cost = formulas.cost(against, answer.witness)
+        if cost is None:
+            return Judged(wrong="the model leaves a hard clause unsatisfied")
+        if cost != answer.cost:
+            return Judged(wrong=f"the model costs {cost}, not {answer.cost}")
+        return Judged("cost of the model")
+    left = int((~against.satisfied(answer.witness)).sum())
+    if left:
+        return Judged(wrong=f"the model leaves {left} clauses unsatisfied")
+    return Judged("model")
+
+
+def contradictory(model) -> bool:
+    return bool(len(set(model.tolist()) & set((-model).tolist())))
+
+
+def core(answer: Answer, against: formulas.Formula) -> Judged:
+    """A core must be unsatisfiable; any solver that is here says so."""
+    clauses = answer.witness
+    if len(clauses) and (clauses.min() < 1 or clauses.max() > len(against)):
+        return Judged(wrong="the core names clauses that are not there")
+    solver = shutil.which("cadical", path=search_path(())) or shutil.which("minisat")
+    if not solver:
+        return Judged()
+    text = "".join(" ".join(map(str, c)) + " 0\n" for c in against.subset(clauses))
+    text = f"p cnf {against.variables} {len(clauses)}\n{text}"
+    try:
+        done = subprocess.run([solver], input=text, capture_output=True, text=True,
+                              timeout=CORE_SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        return Judged()
+    if done.returncode == 10:
+        return Judged(wrong="the core is satisfiable")
+    return Judged("core" if done.returncode == 20 else "")
+
+
+def agree(answer: str, known: str) -> bool:
+    """ "sat in frame 35" agrees with "sat", "optimum 12" with "optimum"."""
+    return answer == known or answer.split()[:1] == [known]
+
+
+def comparable(answer: str) -> str:
+    """Cores may differ, bounds may be reached or not; the rest may not."""
+    return re.sub(r"^unsat \d+ frames$", "unsat", answer)
+
+
+def contradiction(records: list[dict], record: dict) -> dict | None:
+    """An earlier run of the same instance and category that says otherwise."""
+    if not record["answer"]:
+        return None
+    for other in records:
+        if other["instance"] == record["instance"] and other["set"] == record["set"] \
+                and other["purpose"] == record["purpose"] == "measure" and other["answer"] \
+                and other["category"] == record["category"] \
+                and comparable(other["answer"]) != comparable(record["answer"]):
+            return other
+    return None
+
+
+def proof(instance: Instance, path: Path, seconds: float) -> tuple[str, Judged]:
+    """Status and judgement of a DRAT proof."""
+    checker = shutil.which(CHECKER, path=search_path(()))
+    if not checker:
+        return f"missing tool ({CHECKER})", Judged()
+    limit = max(1, int(seconds))
+    done = subprocess.run([checker, str(instance.path), str(path), "-t", str(limit)],
+                          capture_output=True, text=True, errors="replace", check=False)
+    if "s VERIFIED" in done.stdout:
+        return "ok", Judged("proof")
+    if "s TIMEOUT" in done.stdout or "time out" in done.stdout.lower():
+        return "timeout", Judged()
+    if "s NOT VERIFIED" in done.stdout:
+        return "wrong answer", Judged(wrong="the proof does not hold")
+    lines = done.stdout.strip().splitlines()
+    return f"error ({CHECKER}: {lines[-1][:60] if lines else done.returncode})", Judged()

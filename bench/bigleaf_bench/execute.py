@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: MIT
+"""One run from its job to its record.
+
+Whatever goes wrong with a run - the instance, the tool, a limit, the disk -
+becomes the status of its record. Statuses: ok, no answer, timeout, out of
+memory, crash, error, broken instance, missing tool, disk full, contradiction,
+wrong answer; most with more in brackets.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import mmap
+import os
+import re
+import shutil
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+
+from bigleaf_bench import answers, backing, checks, tools
+from bigleaf_bench.campaign import Campaign
+from bigleaf_bench.measure import PACKAGES, Measured, Runner
+from bigleaf_bench.schedule import PROOF, TLB, Job
+
+MARK = "BIGLEAF_CAMPAIGN"
+# Of an output: what is read of it, and what a failure keeps.
+MOST_OUTPUT = 256 << 20
+TAIL = 2000
+LEAST_FREE = 64 << 10
+WARM_BYTES = 256 << 20
+MOST_WARM = 8 << 30
+OUT_OF_MEMORY = re.compile(
+    r"bad_alloc|out of memory|MemoryError|memory exhausted|cannot allocate memory", re.IGNORECASE)
+NO_SPACE = "No space left on device"
+
+
+@dataclass(frozen=True)
+class Context:
+    """What all runs of a campaign share."""
+
+    campaign: Campaign
+    folder: Path
+    bigleaf: str
+    gives_back: bool = False
+
+
+def execute(job: Job, context: Context, runner: Runner, records: list[dict]) -> dict | None:
+    """The record of this job; None when the run was stopped from outside."""
+    found = tools.find(job.use.tool, job.variant.path, job.use.executable)
+    status = cannot_run(job, found)
+    if status:
+        return {**identity(job, found), "status": status, "answer": "", "valid": False}
+    scratch = context.folder / "work" / hashlib.sha256(job.key.encode()).hexdigest()[:16]
+    shutil.rmtree(scratch, ignore_errors=True)
+    try:
+        scratch.mkdir(parents=True)
+        warm(job, records, context.gives_back)
+        return run(job, found, context, runner, scratch, records)
+    except OSError as error:
+        if NO_SPACE not in str(error):
+            raise
+        return {**identity(job, found), "status": "disk full", "answer": "", "valid": False}
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def cannot_run(job: Job, found: tools.Found | None) -> str:
+    if job.instance.problem:
+        return f"broken instance ({job.instance.problem})"
+    if found is None:
+        wanted = job.use.executable or job.use.tool.forms[0].program
+        return f"missing tool ({Path(wanted).name})"
+    if job.variant.lacks():
+        return f"missing tool ({job.variant.lacks()})"
+    formats = job.use.tool.formats
+    if formats and job.instance.format not in formats:
+        return f"broken instance ({job.use.tool.name} reads no .{job.instance.format})"
+    if job.purpose == PROOF and not found.form.proof:
+        return "no proof (the tool writes none)"
+    return ""
+
+
+def identity(job: Job, found: tools.Found | None) -> dict:
+    return {
+        "key": job.key, "purpose": job.purpose, "tool": job.use.name,
+        "category": job.use.category, "set": job.instance.set, "instance": job.instance.name,
+        "family": job.instance.family, "variant": job.variant.name, "kind": job.variant.kind,
+        "repetition": job.repetition, "host": socket.gethostname(),
+        "stands_in": found.form.stands_in if found else "",
+        "expected": job.instance.expected,
+    }
+
+
+def words(job: Job, found: tools.Found, context: Context, scratch: Path) -> list[str]:
+    """The tool's own command."""
+    limits = context.campaign.limits
+    values = {**job.use.tool.defaults, **job.instance.parameters,
+              "instance": str(job.instance.path), "answer": str(scratch / "answer"),
+              "proof": str(scratch / "proof"), "seconds": f"{limits.seconds:g}",
+              "memory_mib": str((limits.memory or 0) >> 20)}
+    if job.use.tool.adapter:
+        return adapter_words(job, found, limits)
+    templates = found.form.proof if job.purpose == PROOF else found.form.words
+    return found.words(templates, values, job.use.options)
+
+
+def adapter_words(job: Job, found: tools.Found, limits) -> list[str]:
+    """The command as BenchExec's tool-info module has it."""
+    from benchexec.tooladapter import CURRENT_BASETOOL
+
+    task = CURRENT_BASETOOL.Task.with_files([str(job.instance.path)])
+    allowed = CURRENT_BASETOOL.ResourceLimits(
+        cputime=int(limits.seconds), memory=limits.memory, cpu_cores=limits.cores)
+    return list(job.use.tool.adapter.cmdline(found.path, list(job.use.options), task, allowed))
+
+
+def run(job: Job, found: tools.Found, context: Context, runner: Runner, scratch: Path,
+        records: list[dict]) -> dict | None:
+    report, output = scratch / "report.json", scratch / "output"
+    own = words(job, found, context, scratch)
+    if job.purpose == TLB:
+        command = [context.bigleaf, "tlb", f"--json={report}", *context.campaign.tlb.arguments,
+                   "--", *own]
+    else:
+        command = job.variant.command(context.bigleaf, report, own)
+    environment = {MARK: str(context.folder)}
+    if found.form.module:
+        environment["PYTHONPATH"] = PACKAGES
+    load = os.getloadavg()[0]
+    measured = runner.run(command, output, seconds_of(job, context.campaign), environment)
+    if measured.termination == "killed":
+        return None
+    record = {**identity(job, found), "command": own, "cores": runner.cores,
+              "load_before": round(load, 2), **figures(measured)}
+    text = read_text(output)
+    if job.purpose == TLB:
+        return {**record, **counted(measured, report, text)}
+    record["backing"] = backing.summary(read_json(report))
+    return judged(job, record, measured, text, scratch, records, context)
+
+
+def seconds_of(job: Job, campaign: Campaign) -> float:
+    if job.purpose == TLB:
+        return campaign.tlb.seconds
+    return campaign.checks.proof_seconds if job.purpose == PROOF else campaign.limits.seconds
+
+
+def figures(measured: Measured) -> dict:
+    return {"started": measured.started, "cpu_seconds": round(measured.cpu_seconds, 6),
+            "wall_seconds": round(measured.wall_seconds, 6),
+            "memory_bytes": measured.memory_bytes, "exit_status": measured.exit_status,
+            "signal": measured.signal, "termination": measured.termination}
+
+
+def judged(job: Job, record: dict, measured: Measured, text: str, scratch: Path,
+           records: list[dict], context: Context) -> dict:
+    """The record with its status, its answer, and whether it may be counted."""
+    exit_status = measured.exit_status
+    answer = read_answer(job, answers.Ended(exit_status, text, scratch / "answer"))
+    status = ended(measured, text, answer.text, context.folder)
+    verdict = checks.Judged()
+    record["answer"] = answer.text if status == "ok" else ""
+    if status == "ok" and job.purpose == PROOF:
+        status, verdict = checks.proof(job.instance, scratch / "proof",
+                                       context.campaign.checks.proof_seconds)
+    elif status == "ok" and context.campaign.checks.models:
+        verdict = checks.judge(answer, job.instance)
+    if verdict.wrong:
+        status = f"wrong answer ({answer.text}: {verdict.wrong})"
+    other = checks.contradiction(records, record) if status == "ok" else None
+    if other:
+        status, refuted = against(record, verdict, other)
+        record["refutes"] = {**other, "status": refuted, "valid": False} if refuted else None
+    record |= {"status": status, "checked": verdict.checked}
+    objection = backing.objection(job.variant, record["backing"])
+    record |= {"valid": status == "ok" and not objection, "objection": objection}
+    if status not in ("ok", "timeout"):
+        record["tail"] = text[-TAIL:]
+    return record
+
+
+def against(record: dict, verdict: checks.Judged, other: dict) -> tuple[str, str]:
+    """Two answers that differ: this run's status, and the other's where it
+    changes. The one that was checked is right, else nobody knows."""
+    here = f"{record['tool']}, {record['variant']}: {record['answer']}"
+    there = f"{other['tool']}, {other['variant']}: {other['answer']}"
+    if other.get("checked") and not verdict.checked:
+        return f"wrong answer ({here}; {there}, checked by {other['checked']})", ""
+    if verdict.checked and not other.get("checked"):
+        return "ok", f"wrong answer ({there}; {here}, checked by {verdict.checked})"
+    return f"contradiction ({here}; {there})", f"contradiction ({there}; {here})"
+
+
+def read_answer(job: Job, end: answers.Ended) -> answers.Answer:
+    adapter = job.use.tool.adapter
+    if not adapter:
+        return answers.READERS[job.use.tool.reader](end)
+    from benchexec.tooladapter import CURRENT_BASETOOL
+    from benchexec.util import ProcessExitCode
+
+    run_ = CURRENT_BASETOOL.Run(
+        [], ProcessExitCode.create(value=end.exit_status or 0),
+        CURRENT_BASETOOL.RunOutput(end.text.splitlines(keepends=True)), None)
+    said = adapter.determine_result(run_)
+    known = {"true": "unsat", "false": "sat", "sat": "sat", "unsat": "unsat"}
+    return answers.Answer(known.get(said.lower(), ""))
+
+
+def ended(measured: Measured, text: str, answer: str, folder: Path) -> str:
+    """The status of a run before its answer is judged."""
+    if NO_SPACE in text[-TAIL:] or shutil.disk_usage(folder).free < LEAST_FREE:
+        return "disk full"
+    if measured.termination == "memory":
+        return "out of memory"
+    if measured.termination.startswith(("cputime", "walltime")):
+        return "timeout"
+    if answer and not measured.signal:
+        return "ok"
+    if OUT_OF_MEMORY.search(text[-TAIL:]):
+        return "out of memory"
+    number = measured.signal or (measured.exit_status or 0) - 128
+    if 0 < number <= 64:
+        return f"crash (signal {number})"
+    return {0: "no answer", 10: "no answer", 20: "no answer", 127: "missing tool (it cannot start)",
+            126: "missing tool (it cannot be executed)"}.get(
+                measured.exit_status, f"error (exit status {measured.exit_status})")
+
+
+def counted(measured: Measured, report: Path, text: str) -> dict:
+    """Of a run under `bigleaf tlb`: misses by page size."""
+    told = read_json(report)
+    misses = tlb_misses(told) if told else None
+    if misses is None:
+        status = ended(measured, text, "", report.parent)
+        if "unknown command" in text:
+            status = "missing tool (bigleaf tlb)"
+        return {"status": status, "answer": "", "valid": False, "tail": text[-TAIL:]}
+    return {"status": "ok", "answer": "", "valid": True, "tlb": misses}
+
+
+def tlb_misses(told: dict) -> dict | None:
+    """Data-side misses of both runs of bigleaf.tlb/1."""
+    found = {run_.get("policy"): run_.get("misses") for run_ in told.get("runs", [])}
+    if not {"base", "huge"} <= set(found):
+        return None
+    return {"base": found["base"], "huge": found["huge"], "geometry": told.get("geometry", "")}
+
+
+def read_json(path: Path) -> dict | None:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def read_text(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return file.read(MOST_OUTPUT).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def warm(job: Job, records: list[dict], gives_back: bool) -> None:
+    """The instance into the page cache, and memory into the machine.
+
+    A virtual machine that gives its free memory back to the host lets the
+    first who touches it again pay. As much is touched as this tool needed on
+    this instance before.
+    """
+    with job.instance.path.open("rb") as file:
+        while file.read(1 << 20):
+            pass
+    if not gives_back:
+        return
+    seen = [r["backing"]["peak_rss_bytes"] for r in records
+            if r["tool"] == job.use.name and r["instance"] == job.instance.name
+            and r.get("backing")]
+    wanted = min(MOST_WARM, max(WARM_BYTES, int(1.1 * max(seen, default=0))), available() // 2)
+    with mmap.mmap(-1, wanted) as memory:
+        memory.madvise(mmap.MADV_HUGEPAGE)
+        for place in range(0, wanted, mmap.PAGESIZE):
+            memory[place] = 1
+
+
+def available() -> int:
+    text = Path("/proc/meminfo").read_text(encoding="ascii")
+    found = re.search(r"^MemAvailable:\s+(\d+) kB", text, re.MULTILINE)
+    return int(found[1]) << 10 if found else 1 << 30

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: MIT
+"""DIMACS formulas as arrays: read fast, and held against models.
+
+A formula is one array of literals and the places where its clauses begin, so
+that a model of a million variables is checked in a fraction of a second.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy
+
+
+class Broken(Exception):
+    """No such formula: the text says what is wrong with the file."""
+
+
+@dataclass(frozen=True)
+class Formula:
+    """CNF or WCNF; `weights` is None for CNF, and hard clauses weigh -1."""
+
+    variables: int
+    literals: numpy.ndarray
+    starts: numpy.ndarray
+    weights: numpy.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def satisfied(self, model: numpy.ndarray) -> numpy.ndarray:
+        """Per clause: is one of its literals in the model?"""
+        value = numpy.zeros(2 * self.variables + 1, dtype=bool)
+        inside = model[numpy.abs(model) <= self.variables]
+        value[inside + self.variables] = True
+        if not len(self.starts):
+            return numpy.empty(0, dtype=bool)
+        # A sentinel that is false closes clauses that are empty.
+        true = numpy.append(value[self.literals + self.variables], False)
+        ends = numpy.append(self.starts[1:], len(self.literals))
+        result = numpy.logical_or.reduceat(true, self.starts)
+        return result & (ends > self.starts)
+
+    def subset(self, clauses: numpy.ndarray) -> list[list[int]]:
+        """These clauses, counted from 1, as lists."""
+        ends = numpy.append(self.starts[1:], len(self.literals))
+        return [self.literals[self.starts[c - 1]:ends[c - 1]].tolist() for c in clauses]
+
+
+def header(lines: list[bytes]) -> tuple[list[bytes], int]:
+    for i, line in enumerate(lines):
+        if line.startswith(b"p "):
+            return line.split(), i
+        if line and not line.startswith(b"c"):
+            break
+    return [], -1
+
+
+def body(lines: list[bytes]) -> numpy.ndarray:
+    text = b" ".join(line for line in lines if not line.startswith(b"c"))
+    end = text.find(b"%")  # SATLIB closes its files so
+    try:
+        return numpy.array((text if end < 0 else text[:end]).split(), dtype=numpy.int64)
+    except (ValueError, OverflowError):
+        raise Broken("a clause holds something that is no number") from None
+
+
+def split(values: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """Literals without their zeros, and where each clause begins."""
+    zeros = numpy.flatnonzero(values == 0)
+    if len(values) and (not len(zeros) or zeros[-1] != len(values) - 1):
+        raise Broken("the last clause has no closing 0")
+    ends = zeros - numpy.arange(len(zeros))
+    starts = numpy.concatenate((numpy.zeros(min(1, len(zeros)), dtype=numpy.int64), ends[:-1]))
+    return values[values != 0], starts
+
+
+def read(path: Path) -> Formula:
+    """The formula of a .cnf or .wcnf file."""
+    lines = path.read_bytes().split(b"\n")
+    words, place = header(lines)
+    if len(words) < 4 or words[1] not in (b"cnf", b"wcnf"):
+        if path.suffix == ".wcnf" and not words:
+            return read_new_wcnf(lines)
+        raise Broken("no line 'p cnf VARIABLES CLAUSES'")
+    try:
+        variables, clauses = int(words[2]), int(words[3])
+    except ValueError:
+        raise Broken("no numbers in the line 'p cnf ...'") from None
+    literals, starts = split(body(lines[place + 1:]))
+    weights = None
+    if words[1] == b"wcnf":
+        weights = literals[starts] if len(starts) else literals
+        literals = numpy.delete(literals, starts)
+        starts = starts - numpy.arange(len(starts))
+        if len(words) > 4:
+            weights = numpy.where(weights >= int(words[4]), -1, weights)
+    if len(starts) != clauses:
+        raise Broken(f"{len(starts)} clauses, but the header says {clauses}")
+    return checked(Formula(variables, literals, starts, weights))
+
+
+def read_new_wcnf(lines: list[bytes]) -> Formula:
+    """WCNF since 2022: no header, h for hard clauses."""
+    text = [b"-1" + line[1:] if line.startswith(b"h") else line for line in lines]
+    literals, starts = split(body(text))
+    weights = literals[starts] if len(starts) else literals
+    literals = numpy.delete(literals, starts)
+    variables = int(numpy.abs(literals).max(initial=0))
+    return checked(Formula(variables, literals, starts - numpy.arange(len(starts)), weights))
+
+
+def checked(formula: Formula) -> Formula:
+    most = int(numpy.abs(formula.literals).max(initial=0))
+    if most > formula.variables:
+        raise Broken(f"variable {most}, but the header says {formula.variables}")
+    return formula
+
+
+def cost(formula: Formula, model: numpy.ndarray) -> int | None:
+    """Weight of the soft clauses that the model leaves; None: a hard one."""
+    left = ~formula.satisfied(model)
+    if formula.weights is None:
+        return int(left.sum())
+    if (left & (formula.weights < 0)).any():
+        return None
+    return int(formula.weights[left].sum())

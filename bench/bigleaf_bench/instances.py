@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: MIT
+"""Instances: found, fetched, generated, unpacked and looked at.
+
+Whatever the source, the result is a plain file under the campaign's results,
+so that no run pays for unpacking, and an `Instance` that says what is known of
+it. A file that is no such formula gets its `problem` here and is never run.
+"""
+
+from __future__ import annotations
+
+import bz2
+import contextlib
+import fnmatch
+import gzip
+import hashlib
+import lzma
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import urllib.error
+import urllib.request
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bigleaf_bench import formulas
+from bigleaf_bench.campaign import Campaign, InstanceSet
+from bigleaf_bench.failure import Lacking, WrongUse
+
+PACKED = {".xz": lzma.open, ".gz": gzip.open, ".bz2": bz2.open}
+HERE = Path(__file__).resolve().parent
+GENERATORS = next((d for d in (HERE / "instances", HERE.parent / "instances") if d.is_dir()),
+                  HERE / "instances")
+# What a file of a format must begin with, comments left out.
+BEGINNINGS = {"aig": b"aig ", "aag": b"aag "}
+FETCH_SECONDS = 60
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One file that reasoners are run on."""
+
+    set: str
+    name: str
+    path: Path
+    format: str
+    family: str
+    expected: str = ""
+    problem: str = ""
+    parameters: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        return f"{self.set}/{self.name}"
+
+
+def prepare(campaign: Campaign, folder: Path, say=lambda text: None) -> list[Instance]:
+    """All instances of a campaign, in the order of the file."""
+    result = []
+    for part in campaign.sets:
+        say(f"instances: {part.name}")
+        target = folder / part.name
+        target.mkdir(parents=True, exist_ok=True)
+        result += [look_at(part, path) for path in bring(part, campaign.path.parent, target)]
+    return result
+
+
+def bring(part: InstanceSet, base: Path, target: Path) -> list[Path]:
+    if part.source == "generate":
+        return [generate(part, words, base, target) for words in part.arguments or ("",)]
+    if part.source == "url":
+        return [unpack(path, target) for path in members(fetch(part), part, target)]
+    found = listed(part, base)
+    if not found:
+        raise WrongUse(f"instance set {part.name}: no file matches {', '.join(part.files)}")
+    return [unpack(path, target) for path in found]
+
+
+def listed(part: InstanceSet, base: Path) -> list[Path]:
+    """The files that patterns or a folder name, each once, sorted."""
+    found = []
+    for pattern in part.files:
+        path = (base / Path(os.path.expandvars(pattern)).expanduser()).absolute()
+        if part.source == "folder":
+            found += sorted(p for p in path.rglob("*") if p.is_file()
+                            and fnmatch.fnmatch(p.name, part.member))
+        elif any(c in pattern for c in "*?["):
+            found += sorted(Path(path.anchor).glob(str(path.relative_to(path.anchor))))
+        else:
+            found.append(path)
+    return list(dict.fromkeys(found))
+
+
+def unpack(path: Path, target: Path) -> Path:
+    """The plain file: itself, or what it holds, written once."""
+    opener = PACKED.get(path.suffix)
+    if not opener:
+        return path
+    plain = target / path.stem
+    if plain.exists() and path.exists() and plain.stat().st_mtime >= path.stat().st_mtime:
+        return plain
+    try:
+        with opener(path, "rb") as packed, whole(plain) as out:
+            shutil.copyfileobj(packed, out)
+    except (OSError, EOFError, lzma.LZMAError) as error:
+        # Its problem is found again, and named, where it is looked at.
+        plain.unlink(missing_ok=True)
+        return path if not isinstance(error, OSError) or not error.errno else plain
+    return plain
+
+
+@contextlib.contextmanager
+def whole(path: Path):
+    """A file that is there in full or not at all."""
+    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as out:
+        try:
+            yield out
+            out.close()
+            os.replace(out.name, path)
+        except BaseException:
+            os.unlink(out.name)
+            raise
+
+
+def generator(name: str) -> list[str]:
+    if name == "cnfgen":
+        program = shutil.which("cnfgen", path=os.pathsep.join(
+            (str(Path(sys.executable).parent), os.environ.get("PATH", ""))))
+        if not program:
+            raise Lacking("no program cnfgen: pip install cnfgen")
+        return [program, "-q"]
+    script = GENERATORS / f"{name}.py"
+    if not re.fullmatch(r"\w+", name) or not script.exists():
+        known = ", ".join(sorted(p.stem for p in GENERATORS.glob("*.py")))
+        raise WrongUse(f"no generator '{name}' (there are: cnfgen, {known})")
+    return [sys.executable, "-B", str(script)]
+
+
+def generate(part: InstanceSet, words: str, base: Path, target: Path) -> Path:
+    """One instance by one line of arguments."""
+    name = part.files[0]
+    label = re.sub(r"[^A-Za-z0-9.]+", "_", f"{name} {words}").strip("_")
+    path = target / f"{label}.{part.format or 'cnf'}"
+    if path.exists():
+        return path
+    with whole(path) as out:
+        done = subprocess.run([*generator(name), *shlex.split(words)], stdout=out, cwd=base,
+                              stderr=subprocess.PIPE, text=True, check=False)
+        if done.returncode:
+            last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+            raise WrongUse(f"instance set {part.name}: {name} {words}: {last}")
+    return path
+
+
+def cache() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser() / "bigleaf-bench"
+
+
+def fetch(part: InstanceSet) -> Path:
+    """The file behind the URL, checked, from the cache where it is there."""
+    path = cache() / part.sha256 / (part.url.rstrip("/").split("/")[-1] or "file")
+    if path.exists():
+        return path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    digest = hashlib.sha256()
+    try:
+        with urllib.request.urlopen(part.url, timeout=FETCH_SECONDS) as source, whole(path) as out:
+            while chunk := source.read(1 << 20):
+                digest.update(chunk)
+                out.write(chunk)
+            if digest.hexdigest() != part.sha256:
+                raise WrongUse(f"{part.url}: SHA-256 is {digest.hexdigest()}, "
+                               f"the campaign says {part.sha256}")
+    except (urllib.error.URLError, OSError, ValueError) as error:
+        raise Lacking(f"{part.url}: {getattr(error, 'reason', error)}") from None
+    return path
+
+
+def members(path: Path, part: InstanceSet, target: Path) -> list[Path]:
+    """Of an archive the files that the set wants; else the file itself."""
+    formats = [e for _, es, _ in shutil.get_unpack_formats() for e in es]
+    if not any(path.name.endswith(e) for e in formats):
+        return [path]
+    folder = target / "archive"
+    if not folder.exists():
+        with tempfile.TemporaryDirectory(dir=target) as unfinished:
+            extract = {} if path.suffix == ".zip" else {"filter": "data"}
+            shutil.unpack_archive(path, unfinished, **extract)
+            shutil.copytree(unfinished, folder)
+    return sorted(p for p in folder.rglob("*") if p.is_file()
+                  and fnmatch.fnmatch(p.relative_to(folder), part.member))
+
+
+def look_at(part: InstanceSet, path: Path) -> Instance:
+    kind = part.format or path.suffix.lstrip(".")
+    expected = next((a for pattern, a in part.answers.items()
+                     if fnmatch.fnmatch(path.name, pattern)), "")
+    return Instance(part.name, path.name, path, kind, part.family or part.name, expected,
+                    problem(path, kind), part.parameters)
+
+
+def problem(path: Path, kind: str) -> str:
+    """Why this file cannot be run on; nothing when it can."""
+    try:
+        if path.suffix in PACKED:
+            return f"cannot be unpacked as {path.suffix}"
+        if not path.stat().st_size:
+            return "is empty"
+        if kind in ("cnf", "wcnf"):
+            formulas.read(path)
+        with path.open("rb") as file:
+            if not file.read(64).startswith(BEGINNINGS.get(kind, b"")):
+                return f"does not begin with '{BEGINNINGS[kind].decode().strip()}'"
+    except OSError as error:
+        return error.strerror or str(error)
+    except formulas.Broken as error:
+        return str(error)
+    return ""

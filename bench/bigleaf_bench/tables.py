@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: MIT
+"""Tables 2 and 3 of the papers, and all pairs: as text, CSV and LaTeX.
+
+Table 2 has the SAT solvers: instances solved in either variant, hours on those
+solved in both, saved time, TLB misses. Table 3 has every category: hours by
+PAR1 (a run that ends without an answer counts as the time limit) over the
+instances that either variant solved. Both intervals are bootstrapped.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import numpy
+import pandas
+
+from bigleaf_bench import bootstrap
+from bigleaf_bench.records import Results
+
+# The bus of Table 2: 9.6 GT/s shared by four threads, in misses per second.
+BUS_PER_SECOND = 9.6e9 / 4
+CATEGORIES = ("SAT", "ASP", "MaxSAT", "MUS", "HWMC", "SWMC", "SMT", "LP")
+NONE = "-"
+# Rows of the papers: their names there, and the tools that have them.
+TABLE_2 = {"Winner19": "maplechrono", "MergeSAT": "mergesat", "CaDiCaL": "cadical",
+           "Glucose": "glucose", "CryptoM.": "cryptominisat", "Lingeling": "lingeling",
+           "MiniSat": "minisat"}
+TABLE_3 = {("SAT", "MiniSat"): "minisat", ("SAT", "MergeSAT"): "mergesat",
+           ("ASP", "clasp"): "clasp", ("MaxSAT", "open-wbo"): "open-wbo",
+           ("MUS", "muser2"): "muser2", ("HWMC", "aigbmc"): "aigbmc", ("SWMC", "cbmc"): "cbmc"}
+HEAD_2 = ["solver", "#_n", "#_thp", "t_n [h]", "t_thp [h]", "s [%]", "95 % interval", "TLB_n",
+          "TLB_thp", "r_tlb [%]", "tlb[s]_n", "tlb[s]_thp"]
+HEAD_3 = ["Category", "Tool", "t_n [h]", "t_thp [h]", "s [%]", "95 % interval", "instances"]
+
+
+def paper(results: Results, form: str = "text") -> str:
+    """Both tables, and what is to be known with them."""
+    notes = remarks(results)
+    second = render(HEAD_2, table_2(results), form, caption_2(results), "thp-sat")
+    third = render(HEAD_3, table_3(results), form, caption_3(results), "thp-reasoners")
+    if form == "csv":
+        return f"{second}\n{third}"
+    prefix = "% " if form == "latex" else ""
+    return "\n".join([second, third, *(prefix + note for note in notes)]).rstrip("\n")
+
+
+def table_2(results: Results) -> list[list[str]]:
+    pairs = results.pairs("SAT")
+    names = {tool: name for name, tool in TABLE_2.items()}
+    rows = []
+    for tool in ordered(pairs["tool"].unique(), list(TABLE_2.values())):
+        of = pairs[pairs["tool"] == tool]
+        both = of[of["both"]]
+        rows.append([names.get(tool, tool), str(of["seconds_n"].notna().sum()),
+                     str(of["seconds_thp"].notna().sum()),
+                     *times(both["seconds_n"], both["seconds_thp"]), *tlb(both)])
+    return rows
+
+
+def table_3(results: Results) -> list[list[str]]:
+    pairs = results.pairs()
+    names = {tool: name for (_, name), tool in TABLE_3.items()}
+    rows = []
+    for category in ordered(pairs["category"].unique(), list(CATEGORIES)):
+        of = pairs[pairs["category"] == category]
+        for tool in ordered(of["tool"].unique(), list(TABLE_3.values())):
+            row = par1(results, of[of["tool"] == tool])
+            rows.append([category, names.get(tool, tool), *times(*row), str(len(row[0]))])
+    return rows
+
+
+def par1(results: Results, pairs: pandas.DataFrame) -> tuple[pandas.Series, pandas.Series]:
+    """Times with the limit where one variant timed out; a pair counts when one
+    of its variants was solved and the other solved or timed out."""
+    limit = results.campaign.limits.seconds
+    columns = []
+    for side in ("n", "thp"):
+        out_of_time = pairs[f"status_{side}"] == "timeout"
+        columns.append(pairs[f"seconds_{side}"].mask(
+            pairs[f"seconds_{side}"].isna() & out_of_time, limit))
+    solved = pairs["seconds_n"].notna() | pairs["seconds_thp"].notna()
+    counted = solved & columns[0].notna() & columns[1].notna()
+    return columns[0][counted], columns[1][counted]
+
+
+def ordered(found, known: list[str]) -> list[str]:
+    return [x for x in known if x in found] + sorted(x for x in found if x not in known)
+
+
+def times(base: pandas.Series, huge: pandas.Series) -> list[str]:
+    """Hours, saved time, interval."""
+    n, thp = base.to_numpy(dtype=float), huge.to_numpy(dtype=float)
+    if not len(n) or not n.sum():
+        return [NONE] * 4
+    interval = bootstrap.saved_interval(n, thp)
+    return [hours(n.sum()), hours(thp.sum()), f"{bootstrap.saved(n, thp):.2f}",
+            f"{interval[0]:.1f} to {interval[1]:.1f}" if interval else NONE]
+
+
+def hours(seconds: float) -> str:
+    value = seconds / 3600
+    return f"{value:.2f}" if value >= 1 else f"{value:.4f}"
+
+
+def tlb(pairs: pandas.DataFrame) -> list[str]:
+    """Misses both ways, what is left of them, and per second of the bus."""
+    counted = pairs[pairs["tlb_n"].notna()]
+    if not len(counted) or not counted["tlb_n"].sum():
+        return [NONE] * 5
+    n, thp = counted["tlb_n"].sum(), counted["tlb_thp"].sum()
+    return [f"{n:.1e}", f"{thp:.1e}", f"{100 * thp / n:.2f}",
+            f"{100 * n / counted['seconds_n'].sum() / BUS_PER_SECOND:.2f}",
+            f"{100 * thp / counted['seconds_thp'].sum() / BUS_PER_SECOND:.2f}"]
+
+
+def remarks(results: Results) -> list[str]:
+    """Stand-ins, rows of the papers that nobody ran, invalid runs."""
+    ran = set(results.runs["tool"])
+    lines = []
+    for name, tool in {**{k: v for k, v in TABLE_2.items()},
+                       **{k[1]: v for k, v in TABLE_3.items()}}.items():
+        if tool not in ran:
+            lines.append(f"{name}: not in this campaign")
+        elif not results.runs[(results.runs["tool"] == tool) & results.runs["valid"]].size:
+            lines.append(f"{name}: no run that counts")
+        elif stand_in := results.stands_in(tool):
+            lines.append(f"{name}: {stand_in} stood in")
+    invalid = [r for r in results.records if r["status"] == "ok" and r.get("objection")]
+    if invalid:
+        lines.append(f"{len(invalid)} runs were not backed as labelled and are not counted; "
+                     f"first: {invalid[0]['tool']} on {invalid[0]['instance']}, "
+                     f"{invalid[0]['variant']}: {invalid[0]['objection']}")
+    wrong = [r for r in results.records if r["status"].startswith("wrong answer")]
+    return [f"WRONG ANSWER: {r['tool']} on {r['instance']}: {r['status']}" for r in wrong] + lines
+
+
+def caption_2(results: Results) -> str:
+    return (f"Table 2: SAT solvers, {results.base} (n) against {results.huge} (thp); t: "
+            f"{results.campaign.time} hours on instances solved in both")
+
+
+def caption_3(results: Results) -> str:
+    return (f"Table 3: reasoners, {results.base} (n) against {results.huge} (thp); t: PAR1, "
+            f"{results.campaign.time} hours, limit {results.campaign.limits.seconds:g} s")
+
+
+def runs(results: Results, form: str = "text") -> str:
+    """Every pair."""
+    head = ["tool", "instance", "status n", "status thp", "s n", "s thp", "gain %", "MiB",
+            "huge %"]
+    rows = []
+    for p in results.pairs().sort_values(["category", "tool", "instance"]).itertuples():
+        rows.append([p.tool, p.instance, text(p.status_n), text(p.status_thp),
+                     number(p.seconds_n), number(p.seconds_thp), number(p.gain, 1),
+                     number(p.rss_n / 2**20, 0), number(100 * p.coverage_thp, 0)])
+    return render(head, rows, form, f"{results.base} against {results.huge}", "runs").rstrip("\n")
+
+
+def text(value) -> str:
+    return value if isinstance(value, str) else "not run"
+
+
+def number(value: float, digits: int = 2) -> str:
+    return NONE if value is None or numpy.isnan(value) else f"{value:.{digits}f}"
+
+
+def render(head: list[str], rows: list[list[str]], form: str, caption: str, label: str) -> str:
+    return {"text": as_text, "csv": as_csv, "latex": as_latex}[form](head, rows, caption, label)
+
+
+def as_text(head, rows, caption, _label) -> str:
+    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
+
+    def line(row):
+        return "  ".join(cell.ljust(w) if i < 2 and not cell[:1].isdigit() else cell.rjust(w)
+                         for i, (cell, w) in enumerate(zip(row, widths, strict=True))).rstrip()
+
+    return "\n".join([caption, line(head), *(line(row) for row in rows), ""])
+
+
+def as_csv(head, rows, _caption, _label) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(head)
+    writer.writerows([["" if cell == NONE else cell for cell in row] for row in rows])
+    return out.getvalue()
+
+
+LATEX = str.maketrans({"%": r"\%", "_": r"\_", "#": r"\#", "&": r"\&", "$": r"\$", "{": r"\{",
+                       "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+                       "\\": r"\textbackslash{}"})
+
+
+def as_latex(head, rows, caption, label) -> str:
+    def line(row):
+        return " & ".join(cell.translate(LATEX) for cell in row) + r" \\"
+
+    return "\n".join([
+        r"\begin{table}", r"\centering", r"\begin{tabular}{l" + "r" * (len(head) - 1) + "}",
+        r"\hline", line(head), r"\hline", *(line(row) for row in rows), r"\hline",
+        r"\end{tabular}", rf"\caption{{{caption.translate(LATEX)}}}", rf"\label{{tab:{label}}}",
+        r"\end{table}", ""])

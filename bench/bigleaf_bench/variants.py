@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: MIT
+"""Variants: how a tool's memory is provided, and what its label promises.
+
+Every run, that of base pages too, goes through `bigleaf run --report`, so that
+all of them are watched in the same way. A variant says which options and
+environment make it what it is; what the kernel must then have granted is its
+expectation, which `backing` holds against the report.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """Bounds on the share of the heap that is on huge pages, 0 to 1."""
+
+    least: float = 0.0
+    most: float = 1.0
+    pool: bool | None = None
+    mechanism: str = ""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of variant: words for `bigleaf run`, and its expectation."""
+
+    run: tuple[str, ...]
+    expect: Expectation
+    huge: bool
+    text: str
+
+
+# A heap that grows in steps keeps a tail on base pages, hence not 1.0.
+KINDS = {
+    "base": Kind(("--heap=none", "--image=off"), Expectation(most=0.01), False,
+                 "the program as it is, on base pages"),
+    "thp": Kind(("--pages=thp",), Expectation(0.5, pool=False, mechanism="bigleaf"), True,
+                "Bigleaf's heap on transparent huge pages"),
+    "hugetlb": Kind(("--pages=hugetlb",), Expectation(0.5, pool=True, mechanism="bigleaf"),
+                    True, "Bigleaf's heap on the hugetlb pool"),
+    "glibc": Kind(("--heap=glibc", "--image=off"),
+                  Expectation(0.05, mechanism="glibc-tunable"), True,
+                  "glibc's own heap with its hugetlb tunable"),
+    "other": Kind(("--heap=none", "--image=off"), Expectation(), True,
+                  "another allocator, by its environment or its own build"),
+}
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A variant of a campaign."""
+
+    name: str
+    kind: str
+    run: tuple[str, ...]
+    environment: tuple[tuple[str, str], ...]
+    path: tuple[str, ...]
+    expect: Expectation
+    needs: tuple[str, ...]
+
+    @property
+    def huge(self) -> bool:
+        return KINDS[self.kind].huge
+
+    def lacks(self) -> str:
+        """A file that the variant needs and that is not here, or nothing."""
+        return next((f for f in self.needs if not Path(f).exists()), "")
+
+    def command(self, bigleaf: str, report: Path, words: list[str]) -> list[str]:
+        """The words that run `words` as this variant and write `report`."""
+        env = ["/usr/bin/env", *(f"{k}={v}" for k, v in self.environment)]
+        return [bigleaf, "run", *self.run, f"--report={report}", "--json", "--",
+                *(env if self.environment else []), *words]
+
+
+def read(table, base: Path) -> Variant:
+    """The variant of one [[variants]] table."""
+    kind = KINDS[table.choice("kind", KINDS, table.values.get("name", "base")
+                              if table.values.get("name") in KINDS else "base")]
+    name = table.name()
+    least = table.number("least", kind.expect.least, 0)
+    most = table.number("most", kind.expect.most, 0)
+    environment = table.mapping("environment")
+    preload = [f for f in environment.get("LD_PRELOAD", "").split(":") if f.startswith("/")]
+    result = Variant(
+        name, next(k for k, v in KINDS.items() if v is kind),
+        (*kind.run, *table.texts("arguments")), tuple(environment.items()),
+        tuple(str((base / p).resolve()) for p in table.texts("path")),
+        Expectation(least, most, kind.expect.pool, kind.expect.mechanism),
+        tuple(preload))
+    table.done()
+    return result

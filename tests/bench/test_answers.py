@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: MIT
+"""Answers of each dialect, formulas, and models held against them."""
+
+from __future__ import annotations
+
+import random
+
+import numpy
+import pytest
+
+from bigleaf_bench import answers, checks, formulas
+from bigleaf_bench.answers import Answer, Ended
+from bigleaf_bench.instances import Instance
+
+
+@pytest.mark.parametrize(("reader", "status", "text", "wanted"), [
+    ("competition", 10, "s SATISFIABLE\nv 1 -2\nv 3 0\n", "sat"),
+    ("competition", 20, "c x\ns UNSATISFIABLE\n", "unsat"),
+    ("competition", 20, "", "unsat"),
+    ("competition", 0, "s UNKNOWN\n", ""),
+    ("competition", 139, "s SATISFIABLE\n", ""),
+    ("competition", 10, "s UNSATISFIABLE\n", ""),
+    ("asp", 30, "Optimization : 7\nOPTIMUM FOUND\n", "optimum 7"),
+    ("asp", 10, "Answer: 1\na b\nSATISFIABLE\n", "sat"),
+    ("asp", 20, "UNSATISFIABLE\n", "unsat"),
+    ("maxsat", 30, "o 9\no 4\ns OPTIMUM FOUND\nv 1 2 0\n", "optimum 4"),
+    ("maxsat", 0, "o 9\n", ""),
+    ("mus", 20, "s UNSATISFIABLE\nv 1 3 0\n", "core"),
+    ("abc", 0, "Output 0 of miter x was asserted in frame 35. Time =\n", "sat in frame 35"),
+    ("abc", 0, "No output asserted in 17 frames. Resource limit reached\n", "unsat 17 frames"),
+    ("smt", 0, "unsat\n", "unsat"),
+    ("smt", 0, "sat\nunsat\n", "sat unsat"),
+    ("smt", 0, "unknown\n", ""),
+    ("btor", 0, "sat\nb0\n", "sat"),
+    ("btor", 0, "", "unsat"),
+    ("cbmc", 10, "VERIFICATION FAILED\n", "sat"),
+    ("goal", 0, "42\n", "true: 42"),
+    ("goal", 1, "", "false"),
+    ("goal", 2, "error\n", ""),
+])
+def test_dialects(reader, status, text, wanted):
+    assert answers.READERS[reader](Ended(status, text)).text == wanted
+
+
+def test_models_from_both_places(tmp_path):
+    path = tmp_path / "answer"
+    path.write_text("SAT\n1 -2 0\n", encoding="ascii")
+    assert answers.competition(Ended(10, "SATISFIABLE\n", path)).witness.tolist() == [1, -2]
+    said = answers.competition(Ended(10, "s SATISFIABLE\nv 1\nv -2 0\n"))
+    assert said.witness.tolist() == [1, -2]
+
+
+def formula(tmp_path, text, name="f.cnf"):
+    path = tmp_path / name
+    path.write_text(text, encoding="ascii")
+    return formulas.read(path)
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ("1 2 0\n", "no line 'p cnf"),
+    ("p cnf 2 2\n1 2 0\n", "1 clauses, but the header says 2"),
+    ("p cnf 1 1\n1 2 0\n", "variable 2, but the header says 1"),
+    ("p cnf 2 1\n1 x 0\n", "no number"),
+    ("p cnf 2 1\n1 2\n", "no closing 0"),
+    ("p cnf a b\n", "no numbers"),
+])
+def test_broken_formulas_are_named(tmp_path, text, said):
+    with pytest.raises(formulas.Broken, match=said):
+        formula(tmp_path, text)
+
+
+def test_satisfied_clauses_against_a_plain_loop(tmp_path):
+    chance = random.Random(7)
+    for _ in range(50):
+        n = chance.randint(1, 9)
+        clauses = [[chance.choice((1, -1)) * chance.randint(1, n)
+                    for _ in range(chance.randint(0, 4))] for _ in range(chance.randint(0, 12))]
+        body = "".join(" ".join(map(str, [*c, 0])) + "\n" for c in clauses)
+        found = formula(tmp_path, f"p cnf {n} {len(clauses)}\n{body}")
+        model = [chance.choice((1, -1)) * v for v in range(1, n + 1)]
+        wanted = [any(lit in model for lit in c) for c in clauses]
+        assert found.satisfied(numpy.array(model)).tolist() == wanted
+
+
+def test_costs_of_both_weighted_forms(tmp_path):
+    old = formula(tmp_path, "p wcnf 2 3 10\n10 1 2 0\n3 -1 0\n4 -2 0\n", "o.wcnf")
+    new = formula(tmp_path, "c x\nh 1 2 0\n3 -1 0\n4 -2 0\n", "n.wcnf")
+    for found in (old, new):
+        assert formulas.cost(found, numpy.array([1, -2])) == 3
+        assert formulas.cost(found, numpy.array([1, 2])) == 7
+        assert formulas.cost(found, numpy.array([-1, -2])) is None
+
+
+def instance(tmp_path, text, expected=""):
+    path = tmp_path / "i.cnf"
+    path.write_text(text, encoding="ascii")
+    checks.formula.cache_clear()
+    return Instance("s", "i.cnf", path, "cnf", "f", expected)
+
+
+@pytest.mark.parametrize(("answer", "expected", "checked", "wrong"), [
+    (Answer("sat", numpy.array([1, 2])), "", "model", ""),
+    (Answer("sat", numpy.array([-1, -2])), "", "", "leaves 1 clauses"),
+    (Answer("sat", numpy.array([1, -1, 2])), "", "", "both ways"),
+    (Answer("unsat"), "sat", "", "known answer is sat"),
+    (Answer("unsat"), "unsat", "known answer", ""),
+    (Answer("unsat"), "", "", ""),
+    (Answer("optimum 0", numpy.array([1, 2]), 0), "", "cost of the model", ""),
+    (Answer("optimum 2", numpy.array([1, 2]), 2), "", "", "costs 0, not 2"),
+])
+def test_judgements(tmp_path, answer, expected, checked, wrong):
+    found = checks.judge(answer, instance(tmp_path, "p cnf 2 2\n1 2 0\n-1 2 0\n", expected))
+    assert found.checked == checked
+    assert (wrong in found.wrong) if wrong else not found.wrong
+
+
+@pytest.mark.parametrize(("core", "wrong"), [
+    ([1, 2, 3, 4], ""), ([1, 2, 3], "satisfiable"), ([9], "not there")])
+def test_cores(tmp_path, core, wrong):
+    text = "p cnf 2 5\n1 2 0\n-1 2 0\n1 -2 0\n-1 -2 0\n1 0\n"
+    found = checks.judge(Answer("core", numpy.array(core)), instance(tmp_path, text))
+    assert (wrong in found.wrong) if wrong else found == checks.Judged("core")

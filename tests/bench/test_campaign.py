@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: MIT
+"""The campaign file: what is wrong with it is said in one line."""
+
+from __future__ import annotations
+
+import pytest
+
+from bigleaf_bench import campaign, schedule
+from bigleaf_bench.failure import WrongUse
+from bigleaf_bench.instances import Instance
+
+GOOD = """
+[limits]
+seconds = 5
+memory = "1.5 GiB"
+[[instances]]
+name = "all"
+files = ["*.cnf"]
+[[tools]]
+use = "minisat"
+sets = ["all"]
+[[variants]]
+name = "base"
+[[variants]]
+name = "thp"
+"""
+
+
+def parsed(tmp_path, text=GOOD):
+    return campaign.parse(tmp_path / "c.toml", text)
+
+
+def test_reads_what_is_there(tmp_path):
+    found = parsed(tmp_path)
+    assert found.limits == campaign.Limits(5, 3 * 2**29, 1)
+    assert [v.kind for v in found.variants] == ["base", "thp"]
+    assert found.tools[0].category == "SAT"
+
+
+@pytest.mark.parametrize(("old", "new", "said"), [
+    ("seconds = 5", "seconds = -1", "limits.seconds: must be at least 0.1"),
+    ("seconds = 5", "secnds = 5", "limits.secnds: no such key (did you mean seconds?)"),
+    ('"1.5 GiB"', '"much"', "limits.memory: 'much' is no size such as"),
+    ('use = "minisat"', 'use = "minisatt"', "tools[1].use: no tool 'minisatt' (did you mean"),
+    ('use = "minisat"', 'use = "benchexec:nothing"', "has no tool-info module 'nothing'"),
+    ('sets = ["all"]', 'sets = ["al"]', "tools[1].sets: no instance set 'al' (did you mean all?)"),
+    ('sets = ["all"]', "", "tools[1].sets: is missing"),
+    ('files = ["*.cnf"]', "", "needs exactly one of files, folder, url, generate"),
+    ('files = ["*.cnf"]', 'url = "file:///x"', "instances[1].sha256"),
+    ('name = "thp"', 'name = "base"', "variants: 'base' stands there twice"),
+    ('name = "thp"', 'name = "x"\nkind = "tph"', "'tph' is none of"),
+    ('name = "thp"', 'name = "a b"', "variants[2].name: 'a b' must be made of"),
+    ("[limits]", "limits = 3\n[other]", "limits: must be a table"),
+    ("[limits]", "[limits", "no TOML"),
+    ("[limits]", "repetitions = true\n[limits]", "repetitions: must be a whole number"),
+])
+def test_says_where_and_what(tmp_path, old, new, said):
+    with pytest.raises(WrongUse) as error:
+        parsed(tmp_path, GOOD.replace(old, new, 1))
+    assert said in str(error.value)
+    assert "\n" not in str(error.value)
+    assert str(tmp_path / "c.toml") in str(error.value)
+
+
+def test_exit_status_and_one_line(bench):
+    ended = bench("run", "nowhere.toml")
+    assert (ended.status, ended.err) == (
+        2, "bigleaf-bench: nowhere.toml: No such file or directory\n")
+    bench.write("campaign.toml", GOOD)
+    ended = bench.run()
+    assert ended.status == 2
+    assert ended.err.splitlines()[-1].endswith("instance set all: no file matches *.cnf")
+
+
+def instances(tmp_path, count):
+    return [Instance("all", f"{i}.cnf", tmp_path, "cnf", "f") for i in range(count)]
+
+
+def test_pairs_stand_together_in_a_seeded_order(tmp_path):
+    found = parsed(tmp_path, "repetitions = 2\n" + GOOD)
+    blocks = schedule.blocks(found, instances(tmp_path, 8))
+    assert len(blocks) == 16
+    for block in blocks:
+        assert {job.variant.name for job in block} == {"base", "thp"}
+        assert len({(job.instance.name, job.repetition) for job in block}) == 1
+    assert [b[0].repetition for b in blocks] == [0] * 8 + [1] * 8
+    first = [b[0].variant.name for b in blocks]
+    assert {"base", "thp"} == set(first), "each variant goes first at times"
+    again = schedule.blocks(found, instances(tmp_path, 8))
+    assert [j.key for b in again for j in b] == [j.key for b in blocks for j in b]
+    other = parsed(tmp_path, "seed = 2\nrepetitions = 2\n" + GOOD)
+    assert [j.key for b in schedule.blocks(other, instances(tmp_path, 8)) for j in b] != \
+        [j.key for b in blocks for j in b]
