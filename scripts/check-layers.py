@@ -31,9 +31,10 @@ BELOW = {
 
 # The headers a folder shows to others: one of its own name, and these.
 ALSO_EXPORTED = {
-    "os": {"backing.h", "file.h", "hold.h", "machine.h", "target.h",
-           "trace.h"},
+    "os": {"backing.h", "counters.h", "file.h", "guest.h", "hold.h", "machine.h", "target.h",
+           "trace.h", "trap.h"},
     "image": {"elf.h", "place.h", "shadow.h"},
+    "tlb": {"emulate.h", "geometry.h", "profile.h"},
 }
 
 # These folders become part of other people's programs.
@@ -49,10 +50,12 @@ MAY_INCLUDE = {
         "stdlib.h": "the declarations this file defines",
     },
 }
-# Linked into the bigleaf command alone (src/cli/CMakeLists.txt).
-COMMAND_ONLY = {"src/image/place.c", "src/os/hold.c", "src/os/target.c",
+# Linked into the bigleaf command or its plug-in alone (src/cli, src/tlb).
+COMMAND_ONLY = {"src/image/place.c", "src/os/counters.c", "src/os/guest.c",
+                "src/os/hold.c", "src/os/target.c",
                 "src/os/machine.c", "src/os/machine.h",
-                "src/os/machine_facts.c", "src/os/trace.c"}
+                "src/os/machine_facts.c", "src/os/trace.c",
+                "src/os/trap.c"}
 
 KERNEL = re.compile(r"^(sys/mman\.h|linux/.*|asm/.*|asm-generic/.*)$")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)

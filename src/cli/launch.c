@@ -8,6 +8,7 @@
 //
 #include "cli/launch.h"
 
+#include "cli/inject.h"
 #include "cli/lines.h"
 #include "cli/sampler.h"
 #include "image/place.h"
@@ -62,11 +63,16 @@ static void place_text(const struct bl_program *program,
                        const struct bl_plan *plan) {
     const char *image = getenv("BIGLEAF_IMAGE");
     const char *master = getenv("BIGLEAF");
-    if (program->secure || (image && strcmp(image, "off") == 0) ||
-        (master && strcmp(master, "off") == 0))
+    const bool inject = plan->mechanism == BL_MECHANISM_INJECTED;
+    if (program->secure || (master && strcmp(master, "off") == 0) ||
+        (!inject && image && strcmp(image, "off") == 0))
         return;
     const bool runtime = plan->mechanism == BL_MECHANISM_BIGLEAF;
-    bl_place_before_exec(program->path, getenv("BIGLEAF_SHADOW_DIR"), runtime);
+    const char *wrong =
+        bl_place_before_exec(program->path, getenv("BIGLEAF_SHADOW_DIR"),
+                             runtime, inject ? bl_inject_keep : NULL);
+    if (inject && wrong)
+        bl_inject_note(wrong);
 }
 
 static void exec_program(const struct bl_program *program,

@@ -101,6 +101,19 @@ static void read_refusals(const char *line, struct bl_result *result) {
         result->refusal_errno = (int)error;
 }
 
+// The keeper's word on a program whose calls of memory it was to serve.
+static void take_injection(struct bl_result *result, const char *line) {
+    char *reason = bl_json_get_string(line, "reason");
+    if (!reason || result->mechanism != BL_MECHANISM_INJECTED) {
+        free(reason);
+        return;
+    }
+    free(result->mechanism_why);
+    result->mechanism = BL_MECHANISM_NONE;
+    result->mechanism_failed = true;
+    result->mechanism_why = reason;
+}
+
 static void take_line(struct bl_result *result, const char *line) {
     struct bl_process p = {0};
     uint64_t pid = 0;
@@ -109,6 +122,8 @@ static void take_line(struct bl_result *result, const char *line) {
     char *schema = bl_json_get_string(line, "schema");
     const bool ours = schema && strcmp(schema, "bigleaf.process/1") == 0 &&
                       bl_json_get_u64(line, "pid", &pid);
+    if (schema && strcmp(schema, "bigleaf.injected/1") == 0)
+        take_injection(result, line);
     free(schema);
     if (!ours)
         return;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/plan.h"
 
+#include "cli/inject.h"
 #include "cli/installed.h"
 
 #include <limits.h>
@@ -12,7 +13,8 @@
 #define TUNABLES "GLIBC_TUNABLES"
 #define HUGETLB_TUNABLE "glibc.malloc.hugetlb="
 
-const char *const bl_mechanism_names[] = {"bigleaf", "glibc-tunable", "none"};
+const char *const bl_mechanism_names[] = {"bigleaf", "glibc-tunable",
+                                          "injected", "none"};
 
 bool bl_heap_parse(const char *word, enum bl_heap *out) {
     static const char *const words[] = {"bigleaf", "glibc", "none"};
@@ -143,6 +145,20 @@ static void use_tunable(const struct bl_request *request, struct bl_plan *plan,
     decide(plan, BL_MECHANISM_TUNABLE, false, why);
 }
 
+// `why` nothing better can be had.
+static void use_injection(const struct bl_request *request,
+                          struct bl_plan *plan, const char *why) {
+    if (strcmp(bl_request_pages(request), "base") == 0)
+        decide(plan, BL_MECHANISM_NONE, false,
+               bl_xstrdup("asked for by --pages=base"));
+    else if (!bl_inject_is_possible())
+        decide(plan, BL_MECHANISM_NONE, true, bl_xstrdup(why));
+    else
+        decide(
+            plan, BL_MECHANISM_INJECTED, false,
+            bl_xprintf("%s: its calls of memory are served from outside", why));
+}
+
 static bool is_musl(const struct bl_program *p) {
     return p->interpreter && strstr(p->interpreter, "/ld-musl-");
 }
@@ -150,6 +166,10 @@ static bool is_musl(const struct bl_program *p) {
 static char *secure_reason(void) {
     return bl_xstrdup("the program is setuid, setgid or has capabilities: its "
                       "loader ignores LD_PRELOAD and tunables");
+}
+
+static char *off_reason(void) {
+    return bl_xstrdup("the environment says BIGLEAF=off");
 }
 
 static void plan_glibc(const struct bl_request *request,
@@ -178,9 +198,21 @@ static void plan_static(const struct bl_request *request,
                     bl_xstrdup("the program is static, so nothing can be "
                                "preloaded; its glibc has the tunable"));
     else
-        decide(plan, BL_MECHANISM_NONE, true,
-               bl_xstrdup("the program is static, so nothing can be "
-                          "preloaded, and its libc has no huge page tunable"));
+        use_injection(request, plan,
+                      "the program is static, so nothing can be preloaded, and "
+                      "its libc has no huge page tunable");
+}
+
+static void plan_musl(const struct bl_request *request,
+                      const struct bl_program *p, struct bl_plan *plan) {
+    const char *master = getenv("BIGLEAF");
+    if (p->secure)
+        decide(plan, BL_MECHANISM_NONE, true, secure_reason());
+    else if (master && strcmp(master, "off") == 0)
+        decide(plan, BL_MECHANISM_NONE, true, off_reason());
+    else
+        use_injection(request, plan,
+                      "the program's libc is musl, the runtime needs glibc");
 }
 
 // True where the preload library belongs into the environment: for this
@@ -197,16 +229,13 @@ static bool plan_bigleaf(const struct bl_request *request,
         return false;
     }
     if (is_musl(p)) {
-        decide(plan, BL_MECHANISM_NONE, true,
-               bl_xstrdup("the program's libc is musl, the runtime needs "
-                          "glibc"));
+        plan_musl(request, p, plan);
         return false;
     }
     if (p->secure)
         decide(plan, BL_MECHANISM_NONE, true, secure_reason());
     else if (master && strcmp(master, "off") == 0)
-        decide(plan, BL_MECHANISM_NONE, true,
-               bl_xstrdup("the environment says BIGLEAF=off"));
+        decide(plan, BL_MECHANISM_NONE, true, off_reason());
     else if (p->kind == BL_PROGRAM_STATIC)
         plan_static(request, p, plan);
     else if (p->runtime)

@@ -11,8 +11,9 @@
 enum bl_heap { BL_HEAP_BIGLEAF, BL_HEAP_GLIBC, BL_HEAP_NONE };
 
 enum bl_mechanism {
-    BL_MECHANISM_BIGLEAF, // the runtime, preloaded or linked in
-    BL_MECHANISM_TUNABLE, // the program's own glibc, told by a tunable
+    BL_MECHANISM_BIGLEAF,  // the runtime, preloaded or linked in
+    BL_MECHANISM_TUNABLE,  // the program's own glibc, told by a tunable
+    BL_MECHANISM_INJECTED, // a keeper serves its calls of memory
     BL_MECHANISM_NONE
 };
 

@@ -30,13 +30,14 @@ struct place {
     int file;     // the program, here
     bool runtime; // will be inside
     bool verbose;
+    const char *no_place;   // why the text is left alone; NULL: it is not
+    bl_place_next_fn *next; // NULL: the program is on its own then
     const char *path;
     const char *shadow_root;
     uint64_t bias;     // as the kernel chose
     uint64_t new_bias; // as it shall be
-    uint64_t vdso_start, vdso_end;
-    int shadow_fd;  // in the program
-    int program_fd; // in the program
+    int shadow_fd;     // in the program
+    int program_fd;    // in the program
     struct bl_shadow shadow;
     // The auxiliary vector.
     Elf64_auxv_t *vector;
@@ -58,10 +59,6 @@ static bool find_image(struct place *p, const struct bl_maps *maps) {
     bool found = false;
     bl_file_device_parts(p->facts.device, &major, &minor);
     for (const char *c = maps->text; bl_maps_next(&c, &e);) {
-        if (bl_str_eq(e.path, "[vdso]")) {
-            p->vdso_start = e.start;
-            p->vdso_end = e.end;
-        }
         if (e.inode != p->facts.inode || e.major != major || e.minor != minor)
             continue;
         if (!found)
@@ -82,7 +79,16 @@ static bool find_image(struct place *p, const struct bl_maps *maps) {
         if (!fits)
             return false;
     }
-    return p->vdso_end > p->vdso_start;
+    return true;
+}
+
+static bool find_call(struct place *p, const struct bl_maps *maps) {
+    struct bl_maps_entry e;
+    for (const char *c = maps->text; bl_maps_next(&c, &e);) {
+        if (bl_str_eq(e.path, "[vdso]"))
+            return bl_trace_find_call(&p->trace, e.start, e.end);
+    }
+    return false;
 }
 
 // Argument count, arguments, 0, environment, 0, auxiliary vector.
@@ -263,21 +269,15 @@ static uint64_t better_bias(const struct place *p) {
     return bl_align_down(p->bias - bytes, BL_HUGE_SIZE) - BL_HUGE_SIZE;
 }
 
-static const char *look(struct place *p, struct bl_trace_layout *layout) {
+static const char *look(struct place *p, const struct bl_maps *maps,
+                        struct bl_trace_layout *layout) {
     struct bl_file_facts there;
-    struct bl_maps maps;
     const int fd = bl_trace_open_program(p->trace.pid);
     if (fd < 0 || bl_file_facts(fd, &there) < 0 ||
         there.device != p->facts.device || there.inode != p->facts.inode)
         return "it became another program";
-    if (bl_maps_read(p->trace.pid, &maps) < 0)
-        return "its mappings cannot be read";
-    const bool known = find_image(p, &maps);
-    bl_maps_free(&maps);
-    if (!known)
+    if (!find_image(p, maps))
         return "mapped otherwise than its headers say";
-    if (!bl_trace_find_call(&p->trace, p->vdso_start, p->vdso_end))
-        return "no system call instruction in the vdso";
     if (bl_trace_read_layout(&p->trace, layout) < 0)
         return "the kernel does not show its memory layout";
     const char *wrong = read_vector(p, layout);
@@ -292,9 +292,9 @@ static const char *look(struct place *p, struct bl_trace_layout *layout) {
                : "it starts in an unknown way";
 }
 
-static const char *place(struct place *p) {
+static const char *place(struct place *p, const struct bl_maps *maps) {
     struct bl_trace_layout layout;
-    const char *wrong = look(p, &layout);
+    const char *wrong = look(p, maps, &layout);
     if (wrong)
         return wrong;
     const bool moves =
@@ -369,17 +369,34 @@ static bool seize(int target, int socket) {
     return bl_os_write(socket, &w, sizeof w) == sizeof w && w.seized;
 }
 
+// What is done to the text; NULL, or why nothing is.
+static const char *serve(struct place *p) {
+    struct bl_maps maps;
+    const char *wrong = p->no_place;
+    if (bl_maps_read(p->trace.pid, &maps) < 0)
+        return "its mappings cannot be read";
+    if (!find_call(p, &maps))
+        wrong = "no system call instruction in the vdso";
+    else if (!wrong)
+        wrong = place(p, &maps);
+    bl_maps_free(&maps);
+    close_there(p);
+    return wrong;
+}
+
 BL_NORETURN static void companion(struct place *p, int target, int socket) {
     leave_caller(p, socket);
     const bool seized = seize(target, socket);
     bl_os_close(socket);
     if (!seized || bl_trace_await_exec(target, &p->trace) < 0)
         _exit(1);
-    const char *wrong = place(p);
-    close_there(p);
-    bl_trace_release(&p->trace);
+    const char *wrong = serve(p);
     if (wrong && p->verbose)
         say(p, wrong);
+    if (p->next && p->trace.call_address)
+        p->next(&p->trace);
+    else
+        bl_trace_release(&p->trace);
     _exit(wrong ? 1 : 0);
 }
 
@@ -436,7 +453,7 @@ static const char *need_none(const struct place *p) {
 }
 
 const char *bl_place_before_exec(const char *path, const char *shadow_root,
-                                 bool runtime) {
+                                 bool runtime, bl_place_next_fn *next) {
     const char *image = getenv("BIGLEAF_IMAGE");
     const char *verbose = getenv("BIGLEAF_VERBOSE");
     struct place p = {
@@ -446,19 +463,22 @@ const char *bl_place_before_exec(const char *path, const char *shadow_root,
         .program_fd = -1,
         .trace.single_step = bl_trace_may_step(),
         .runtime = runtime,
+        .next = next,
         .verbose = verbose && verbose[0] > '0',
     };
     p.file = bl_file_open(path);
     if (p.file < 0 || bl_file_facts(p.file, &p.facts) < 0)
         return "it cannot be read";
-    const char *wrong = p.facts.mode & (S_ISUID | S_ISGID)
+    const char *wrong = image && bl_str_eq(image, "off") ? "asked for"
+                        : p.facts.mode & (S_ISUID | S_ISGID)
                             ? "it has raised privileges"
                             : bl_elf_read(p.file, p.facts.size, &p.elf);
     if (!wrong && !p.elf.marked && !(image && bl_str_eq(image, "on")))
         wrong = "it is not marked";
     if (!wrong)
         wrong = need_none(&p);
-    if (!wrong)
+    p.no_place = wrong;
+    if (!wrong || next)
         wrong = start_companion(&p);
     bl_os_close(p.file);
     return wrong;
@@ -467,10 +487,11 @@ const char *bl_place_before_exec(const char *path, const char *shadow_root,
 #else
 
 const char *bl_place_before_exec(const char *path, const char *shadow_root,
-                                 bool runtime) {
+                                 bool runtime, bl_place_next_fn *next) {
     (void)path;
     (void)shadow_root;
     (void)runtime;
+    (void)next;
     return "programs are placed on x86-64 only";
 }
 

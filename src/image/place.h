@@ -19,14 +19,20 @@
 #define BL_IMAGE_PLACE_H
 
 #include "base/base.h"
+#include "os/trace.h"
+
+// Takes over a program that is held at its first instruction, and returns when
+// it has let it go, or when it has ended.
+typedef void bl_place_next_fn(struct bl_trace *held);
 
 // For the process that is about to execute the file `path`; it may have one
 // thread only. `runtime` says that the runtime will be inside, and do what it
 // can itself. A program that is not marked is left alone unless BIGLEAF_IMAGE
-// is on. NULL: a companion waits for the execve, which must follow soon.
-// Else the reason why none is needed or possible. A program with raised
+// is on. With `next`, there is a companion in any case, and in it `next` takes
+// over afterwards. NULL: a companion waits for the execve, which must follow
+// soon. Else the reason why none is needed or possible. A program with raised
 // privileges must not get here: it would lose them.
 const char *bl_place_before_exec(const char *path, const char *shadow_root,
-                                 bool runtime);
+                                 bool runtime, bl_place_next_fn *next);
 
 #endif

@@ -8,8 +8,11 @@
 #include <errno.h>
 
 #include <fcntl.h>
+#include <linux/audit.h>
 #include <linux/close_range.h>
+#include <linux/filter.h>
 #include <linux/prctl.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -125,15 +128,17 @@ int bl_trace_await_exec(int pid, struct bl_trace *out) {
     return 0;
 }
 
-void bl_trace_release(struct bl_trace *t) {
+static void let_go(struct bl_trace *t, int request) {
     struct user_regs_struct regs = saved(t);
     regs.rip = t->instruction;
     ptrace(PTRACE_SETREGS, t->pid, 0, &regs);
-    ptrace(PTRACE_DETACH, t->pid, 0, 0);
+    ptrace(request, t->pid, 0, 0);
     if (t->memory >= 0)
         close(t->memory);
     t->memory = -1;
 }
+
+void bl_trace_release(struct bl_trace *t) { let_go(t, PTRACE_DETACH); }
 
 void bl_trace_kill(struct bl_trace *t) { kill(t->pid, SIGKILL); }
 
@@ -220,6 +225,91 @@ long bl_trace_close(struct bl_trace *t, int fd) {
 long bl_trace_close_range(struct bl_trace *t, int first, int last) {
     return call(t, SYS_close_range, (uint64_t)first, (uint64_t)last, 0, 0, 0,
                 0);
+}
+
+long bl_trace_advise(struct bl_trace *t, uint64_t at, uint64_t bytes) {
+    return call(t, SYS_madvise, at, bytes, MADV_HUGEPAGE, 0, 0, 0);
+}
+
+#define FIELD(name) (uint32_t) offsetof(struct seccomp_data, name)
+#define LOAD(at) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)(at))
+#define EQUAL(value, yes, no)                                                  \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, yes, no)
+#define AT_LEAST(value, yes, no)                                               \
+    BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, value, yes, no)
+#define HIGH 4 // behind the lower half of an argument
+#define PLAIN (MAP_PRIVATE | MAP_ANONYMOUS)
+// Stacks and the like do not want huge pages, others cannot have them.
+#define UNWANTED (MAP_STACK | MAP_HUGETLB | MAP_GROWSDOWN | MAP_32BIT)
+
+// Of a jump, `yes` and `no` count the instructions to leave out. The last two
+// let a call through and trap it.
+static const struct sock_filter trap_filter[] = {
+    LOAD(FIELD(arch)),
+    EQUAL(AUDIT_ARCH_X86_64, 0, 22),
+    LOAD(FIELD(nr)),
+    EQUAL(SYS_brk, 21, 0),
+    EQUAL(SYS_mremap, 0, 4),
+    // To how much?
+    LOAD(FIELD(args[2]) + HIGH),
+    EQUAL(0, 0, 18),
+    LOAD(FIELD(args[2])),
+    AT_LEAST(BL_MIB, 16, 15),
+    EQUAL(SYS_mmap, 0, 14),
+    // How much?
+    LOAD(FIELD(args[1]) + HIGH),
+    EQUAL(0, 0, 9),
+    LOAD(FIELD(args[1])),
+    AT_LEAST(BL_MIB, 7, 0),
+    AT_LEAST(BL_TRACE_TRAPPED, 0, 9),
+    // A little: plain memory at an address of the kernel's choice.
+    LOAD(FIELD(args[2])),
+    EQUAL(PROT_READ | PROT_WRITE, 0, 7),
+    LOAD(FIELD(args[0])),
+    EQUAL(0, 0, 5),
+    LOAD(FIELD(args[3])),
+    EQUAL(PLAIN, 4, 3),
+    // Much: anonymous memory of any kind that can be huge.
+    LOAD(FIELD(args[3])),
+    BPF_STMT(BPF_ALU | BPF_AND | BPF_K, MAP_TYPE | MAP_ANONYMOUS | UNWANTED),
+    EQUAL(PLAIN, 1, 0),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRACE),
+};
+
+// Puts the filter and what describes it on the stack, and has it installed.
+// Without privilege the kernel wants a promise for it: that no program it
+// starts gains any.
+static long install_filter(struct bl_trace *t) {
+    const uint64_t rules =
+        bl_align_down(t->stack - TEXT_DISTANCE - sizeof trap_filter, 16);
+    const struct sock_fprog program = {BL_ARRAY_LEN(trap_filter),
+                                       (struct sock_filter *)(uintptr_t)rules};
+    const uint64_t at = rules - bl_align_up(sizeof program, 16);
+    if (bl_trace_write(t, rules, trap_filter, sizeof trap_filter) < 0 ||
+        bl_trace_write(t, at, &program, sizeof program) < 0)
+        return -EIO;
+    long result = call(t, SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, at, 0, 0, 0);
+    if (result != -EACCES)
+        return result;
+    result = call(t, SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0);
+    if (result == 0)
+        result = call(t, SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, at, 0, 0, 0);
+    return result;
+}
+
+int bl_trace_release_trapped(struct bl_trace *t) {
+    const long options = PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD |
+                         PTRACE_O_EXITKILL | PTRACE_O_TRACESECCOMP |
+                         PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
+                         PTRACE_O_TRACECLONE;
+    if (ptrace(PTRACE_SETOPTIONS, t->pid, 0, options) != 0)
+        return -errno;
+    const long result = install_filter(t);
+    if (result < 0)
+        return (int)result;
+    let_go(t, PTRACE_CONT);
+    return 0;
 }
 
 static uint64_t native(unsigned protection) {

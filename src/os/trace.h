@@ -36,6 +36,12 @@ int bl_trace_await_exec(int pid, struct bl_trace *out);
 // Lets it run on, starting at `instruction`.
 void bl_trace_release(struct bl_trace *t);
 void bl_trace_kill(struct bl_trace *t);
+// Lets it run on, traced, and with these calls trapped (os/trap.h): every brk,
+// mremap to a mebibyte or more, mmap of as much private anonymous memory, and
+// from BL_TRACE_TRAPPED on where it is plain heap. -errno, and it is still
+// held: the kernel has no filters, or another one forbids it.
+#define BL_TRACE_TRAPPED (16 * BL_KIB)
+int bl_trace_release_trapped(struct bl_trace *t);
 
 int bl_trace_read(struct bl_trace *t, uint64_t at, void *to, size_t bytes);
 int bl_trace_write(struct bl_trace *t, uint64_t at, const void *from,
@@ -51,6 +57,8 @@ long bl_trace_close_range(struct bl_trace *t, int first, int last);
 // Over nothing that is there; fd -1: zeroed memory.
 long bl_trace_map_new(struct bl_trace *t, uint64_t at, uint64_t bytes,
                       unsigned protection, int fd, uint64_t offset);
+// Asks for huge pages at the first touch.
+long bl_trace_advise(struct bl_trace *t, uint64_t at, uint64_t bytes);
 // Over what is there, read in at once.
 long bl_trace_map_over(struct bl_trace *t, uint64_t at, uint64_t bytes,
                        unsigned protection, int fd, uint64_t offset);

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT
+//
+// The keeper's loop: who there is, which memory each has, and what happens to
+// them. A new thread may show itself before the thread that made it does; it
+// waits then, because its memory is not known yet.
+//
+#include "cli/inject.h"
+
+#if defined(__x86_64__)
+
+#include "cli/json.h"
+#include "image/elf.h"
+#include "os/backing.h"
+#include "os/file.h"
+#include "os/os.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct kept {
+    int tid;
+    struct bl_inject_space *space; // NULL: not known yet
+    bool waits;                    // stands before its first instruction
+};
+
+struct keeper {
+    struct kept *at;
+    size_t count;
+    struct bl_inject_count made;
+};
+
+static struct kept *find(struct keeper *k, int tid) {
+    for (size_t i = 0; i < k->count; i++) {
+        if (k->at[i].tid == tid)
+            return &k->at[i];
+    }
+    return NULL;
+}
+
+static struct kept *find_or_add(struct keeper *k, int tid) {
+    struct kept *old = find(k, tid);
+    if (old)
+        return old;
+    k->at = bl_xrealloc(k->at, (k->count + 1) * sizeof *k->at);
+    k->at[k->count] = (struct kept){.tid = tid};
+    return &k->at[k->count++];
+}
+
+static struct bl_inject_space *new_space(bool idle) {
+    struct bl_inject_space *s = bl_xrealloc(NULL, sizeof *s);
+    bl_inject_space_begin(s, idle);
+    return s;
+}
+
+static void leave_space(struct kept *t) {
+    if (t->space && --t->space->users == 0)
+        free(t->space);
+    t->space = NULL;
+}
+
+static void forget(struct keeper *k, int tid) {
+    struct kept *t = find(k, tid);
+    if (!t)
+        return;
+    leave_space(t);
+    *t = k->at[--k->count];
+}
+
+static void take_child(struct keeper *k, const struct bl_trap *e) {
+    struct kept *child = find_or_add(k, e->other);
+    struct kept *parent = find(k, e->tid); // `find_or_add` may have moved it
+    if (!child->space && parent && parent->space) {
+        if (e->shares_memory) {
+            child->space = parent->space;
+            child->space->users++;
+        } else {
+            child->space = new_space(false);
+            *child->space = *parent->space;
+            child->space->users = 1;
+        }
+    }
+    if (child->waits)
+        bl_trap_pass(child->tid);
+    child->waits = false;
+    bl_trap_pass(e->tid);
+}
+
+// What runs after execve is served where it has no loader, which would read
+// LD_PRELOAD.
+static bool has_loader(int pid) {
+    struct bl_file_facts facts;
+    struct bl_elf elf;
+    const int fd = bl_trace_open_program(pid);
+    const bool known = fd >= 0 && bl_file_facts(fd, &facts) == 0 &&
+                       !bl_elf_read(fd, facts.size, &elf);
+    if (fd >= 0)
+        bl_os_close(fd);
+    return !known || elf.interpreter;
+}
+
+static void take_exec(struct keeper *k, const struct bl_trap *e) {
+    if (e->other != e->tid)
+        forget(k, e->other);
+    struct kept *t = find_or_add(k, e->tid);
+    leave_space(t);
+    t->space = new_space(has_loader(e->tid));
+    bl_trap_pass(e->tid);
+}
+
+static void take(struct keeper *k, const struct bl_trap *e);
+
+static void take_call(struct keeper *k, int tid) {
+    struct kept *t = find(k, tid);
+    struct bl_trap_call call;
+    if (!t || !t->space || t->space->idle) {
+        bl_trap_pass(tid);
+    } else if (!bl_inject_serve(t->space, tid, &k->made, &call)) {
+        struct bl_trap next;
+        bl_trap_take(tid, call.status, &next);
+        take(k, &next);
+    }
+}
+
+static void take_begin(struct keeper *k, int tid) {
+    struct kept *t = find_or_add(k, tid);
+    t->waits = t->space == NULL;
+    if (!t->waits)
+        bl_trap_pass(tid);
+}
+
+static void take(struct keeper *k, const struct bl_trap *e) {
+    switch (e->event) {
+    case BL_TRAP_CALL:
+        take_call(k, e->tid);
+        break;
+    case BL_TRAP_CHILD:
+        take_child(k, e);
+        break;
+    case BL_TRAP_EXEC:
+        take_exec(k, e);
+        break;
+    case BL_TRAP_BEGIN:
+        take_begin(k, e->tid);
+        break;
+    case BL_TRAP_END:
+        forget(k, e->tid);
+        break;
+    case BL_TRAP_PASSED:
+        break;
+    }
+}
+
+// One line for the report, if there is one.
+static void note(const char *reason, const struct bl_inject_count *made) {
+    const char *file = getenv("BIGLEAF_REPORT");
+    FILE *out = file && file[0] ? fopen(file, "ae") : NULL;
+    struct bl_json j = {.out = out};
+    if (!out)
+        return;
+    bl_json_open(&j, NULL, '{');
+    bl_json_string(&j, "schema", "bigleaf.injected/1");
+    if (reason)
+        bl_json_string(&j, "reason", reason);
+    bl_json_u64(&j, "calls", made->calls);
+    bl_json_u64(&j, "answered", made->answered);
+    bl_json_u64(&j, "moves", made->moves);
+    bl_json_close(&j, '}');
+    fputc('\n', out);
+    fclose(out);
+}
+
+void bl_inject_note(const char *reason) {
+    const struct bl_inject_count none = {0};
+    note(reason, &none);
+}
+
+static void advise_if_data(const struct bl_mapping *m, void *context) {
+    const bool whole =
+        bl_align_up(m->start, BL_HUGE_SIZE) + BL_HUGE_SIZE <= m->end;
+    if (m->writable && !m->path[0] && whole)
+        bl_trace_advise(context, m->start, m->end - m->start);
+}
+
+// With --data=on: what the program finds zeroed (.bss), before it is touched.
+// No other memory without a name is there yet.
+static void advise_data(struct bl_trace *held) {
+    const char *data = getenv("BIGLEAF_DATA");
+    struct bl_backing all;
+    if (data && strcmp(data, "on") == 0)
+        bl_backing_read(held->pid, &all, advise_if_data, held);
+}
+
+void bl_inject_keep(struct bl_trace *held) {
+    struct keeper k = {0};
+    struct bl_trap e;
+    const int pid = held->pid;
+    advise_data(held);
+    if (bl_trace_release_trapped(held) < 0) {
+        bl_trace_release(held);
+        bl_inject_note("the kernel refused the filter that traps its calls");
+        return;
+    }
+    find_or_add(&k, pid)->space = new_space(false);
+    while (bl_trap_next(&e))
+        take(&k, &e);
+    note(NULL, &k.made);
+    free(k.at);
+}
+
+bool bl_inject_is_possible(void) { return true; }
+
+#else
+
+void bl_inject_keep(struct bl_trace *held) { (void)held; }
+void bl_inject_note(const char *reason) { (void)reason; }
+bool bl_inject_is_possible(void) { return false; }
+
+#endif

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+//
+// The heap of a program that no preload reaches. A process of ours, the
+// *keeper*, traces the program from its first instruction to its end, children
+// and all, and serves its memory calls, which alone stop it (os/trap.h):
+//
+// - the break moves in steps of 2 MiB ahead of what the program asked for, and
+//   the program is told what it asked for;
+// - small private mappings are pieces of an area taken ahead;
+// - large ones lie at multiples of 2 MiB, with room behind to grow
+//   into; where one must move, it moves to such a place, so its huge pages do;
+// - what was added is advised (MADV_HUGEPAGE), so that huge pages come at the
+//   first touch.
+//
+// Should the keeper be killed, the program is killed with it
+// (PTRACE_O_EXITKILL): no call of memory could be made any more.
+//
+#ifndef BL_CLI_INJECT_H
+#define BL_CLI_INJECT_H
+
+#include "cli/cli.h"
+#include "os/trace.h"
+#include "os/trap.h"
+
+// One per memory: threads and vfork's children share it.
+struct bl_inject_space {
+    unsigned users;
+    bool idle;      // not served: it has a loader, and so may have the runtime
+    uint64_t asked; // the break that the program knows; 0: not yet known
+    uint64_t real;  // the break that the kernel knows
+    uint64_t next;  // where the next large mapping goes
+    uint64_t small_at, small_end; // mapped ahead for small mappings
+    uint64_t small_step;          // and how much is taken next
+};
+
+void bl_inject_space_begin(struct bl_inject_space *s, bool idle);
+
+struct bl_inject_count {
+    uint64_t calls;
+    uint64_t answered; // of these, those that needed no kernel
+    uint64_t moves;    // mappings that moved
+};
+
+// Serves the call of memory at which `tid` stands. False: `call` went away and
+// its status is to be taken.
+bool bl_inject_serve(struct bl_inject_space *s, int tid,
+                     struct bl_inject_count *count, struct bl_trap_call *call);
+
+// Takes over a program held at its first instruction, to its end.
+void bl_inject_keep(struct bl_trace *held);
+// Why it could not be; for the report.
+void bl_inject_note(const char *reason);
+
+// True where this machine's programs can be kept.
+bool bl_inject_is_possible(void);
+
+#endif

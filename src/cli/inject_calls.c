@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+//
+// What the keeper makes of a single call. A program sees no difference but
+// addresses: lengths, contents and errors are those it would have had.
+//
+// The break. `asked` is what the program was told last, `real` what the kernel
+// has; asked <= real, and what lies between was never handed out, so it is
+// zero. Growth up to `real` needs no kernel at all. A break that moves down is
+// handed on exactly: then the kernel gives zeros again later.
+//
+// Small mappings are pieces of one area that is taken ahead in large steps.
+//
+// Large mappings. Each gets a slot of addresses several times its size, far from
+// where the kernel puts things. A slot is only a hint: where something is
+// there already the kernel chooses, as it would have.
+//
+#if defined(__x86_64__)
+
+#include "cli/inject.h"
+
+#include "os/os.h"
+
+#include <errno.h>
+
+// Slots. Nothing else is placed here: the runtime's territory ends below, the
+// program, its break, libraries and stacks lie above or below by themselves.
+#define SLOTS_LOW ((uint64_t)0x600000000000)
+#define SLOTS_HIGH ((uint64_t)0x700000000000)
+#define SLOTS_SPREAD ((uint64_t)0x040000000000) // of the random beginning
+#define LEAST_SLOT (64 * BL_MIB)
+#define SLOT_TIMES 4
+#define SMALL_SLOT (64 * BL_GIB) // where pieces lie side by side
+#define MOST_ROOM (32 * BL_MIB)  // taken ahead for them at once
+
+void bl_inject_space_begin(struct bl_inject_space *s, bool idle) {
+    const uint64_t start = bl_os_random() % SLOTS_SPREAD;
+    *s = (struct bl_inject_space){.users = 1,
+                                  .idle = idle,
+                                  .next = SLOTS_LOW +
+                                          bl_align_down(start, LEAST_SLOT)};
+}
+
+static bool failed(long result) { return result < 0 && result > -4096; }
+
+static uint64_t take_slot(struct bl_inject_space *s, uint64_t bytes) {
+    const uint64_t most = (SLOTS_HIGH - SLOTS_LOW) / SLOT_TIMES;
+    const uint64_t slot =
+        bytes < most ? bl_align_up(SLOT_TIMES * bytes, LEAST_SLOT) : 0;
+    if (slot == 0)
+        return 0;
+    if (slot > SLOTS_HIGH - s->next)
+        s->next = SLOTS_LOW;
+    const uint64_t at = s->next;
+    s->next += slot;
+    return at;
+}
+
+static void advise(struct bl_trap_call *c, uint64_t at, uint64_t bytes) {
+    if (bl_align_up(at, BL_HUGE_SIZE) + BL_HUGE_SIZE <= at + bytes)
+        bl_trap_advise(c, bl_align_down(at, BL_BASE_SIZE),
+                       bl_align_up(bytes, BL_BASE_SIZE));
+}
+
+static long grow_break(struct bl_inject_space *s, struct bl_trap_call *c,
+                       uint64_t to) {
+    const uint64_t before = s->real;
+    const uint64_t ahead = bl_align_up(to, BL_HUGE_SIZE);
+    long got = bl_trap_brk(c, ahead);
+    if ((uint64_t)got != ahead) // a limit, or something in the way
+        got = bl_trap_brk(c, to);
+    if ((uint64_t)got != ahead && (uint64_t)got != to)
+        return (long)s->asked;
+    s->real = (uint64_t)got;
+    s->asked = to;
+    // Begins where huge pages may begin, so that the area stays one.
+    const uint64_t from = bl_align_up(before, BL_BASE_SIZE);
+    if (!c->away && s->real > from)
+        bl_trap_advise(c, from, bl_align_up(s->real - from, BL_BASE_SIZE));
+    return (long)to;
+}
+
+static long serve_break(struct bl_inject_space *s, struct bl_trap_call *c,
+                        struct bl_inject_count *count) {
+    const uint64_t to = c->arguments[0];
+    if (s->asked == 0) {
+        // The first one: the kernel says where the break is.
+        s->real = s->asked = (uint64_t)bl_trap_brk(c, 0);
+        if (to == 0 || to <= s->asked)
+            return (long)s->asked;
+    }
+    if (to > s->asked && to <= s->real) {
+        count->answered++;
+        s->asked = to;
+        return (long)to;
+    }
+    if (to > s->real)
+        return grow_break(s, c, to);
+    if (to == 0) {
+        count->answered++;
+        return (long)s->asked;
+    }
+    const long got = bl_trap_brk(c, to);
+    if ((uint64_t)got == to)
+        s->real = s->asked = to;
+    return (long)s->asked;
+}
+
+// Makes room for `bytes` of small mappings: behind the last room, so that one
+// area is made of them.
+static bool add_room(struct bl_inject_space *s, struct bl_trap_call *c) {
+    const uint64_t hint =
+        s->small_end ? s->small_end : take_slot(s, SMALL_SLOT / SLOT_TIMES);
+    const uint64_t more = s->small_step;
+    const long got = bl_trap_map_new(c, hint, more);
+    if (failed(got))
+        return false;
+    if ((uint64_t)got != s->small_end)
+        s->small_at = (uint64_t)got;
+    s->small_end = (uint64_t)got + more;
+    if (s->small_step < MOST_ROOM)
+        s->small_step *= 2;
+    if (!c->away)
+        bl_trap_advise(c, (uint64_t)got, more);
+    return true;
+}
+
+// A piece of memory that is mapped and advised already, and was never handed
+// out. The program may unmap or remap it like any other.
+static long serve_small(struct bl_inject_space *s, struct bl_trap_call *c,
+                        struct bl_inject_count *count) {
+    const uint64_t bytes = bl_align_up(c->arguments[1], BL_BASE_SIZE);
+    if (bytes > s->small_end - s->small_at && !add_room(s, c))
+        return bl_trap_map(c, 0);
+    const uint64_t at = s->small_at;
+    s->small_at += bytes;
+    count->answered += !c->made;
+    return (long)at;
+}
+
+static long serve_map(struct bl_inject_space *s, struct bl_trap_call *c,
+                      struct bl_inject_count *count) {
+    const uint64_t bytes = c->arguments[1];
+    if (bytes <= BL_MIB && bl_trap_may_choose(c) && bl_trap_is_plain(c))
+        return serve_small(s, c, count);
+    const uint64_t hint =
+        bl_trap_may_choose(c) ? take_slot(s, bytes) : c->arguments[0];
+    const long got = bl_trap_map(c, hint);
+    if (!failed(got))
+        advise(c, (uint64_t)got, bytes);
+    return got;
+}
+
+// In place where there is room; else to a new slot, reserved first, so that
+// nothing can be in the way. The last resort is what the kernel would do.
+static long serve_remap(struct bl_inject_space *s, struct bl_trap_call *c,
+                        struct bl_inject_count *count) {
+    const uint64_t bytes = c->arguments[2];
+    long got = bl_trap_grow(c);
+    if (got != -ENOMEM || c->away)
+        return got;
+    const uint64_t hint = take_slot(s, bytes);
+    const long place = hint ? bl_trap_reserve(c, hint, bytes) : -ENOMEM;
+    if (failed(place))
+        return place;
+    got = bl_trap_move(c, (uint64_t)place);
+    count->moves++;
+    if (failed(got))
+        bl_trap_unmap(c, (uint64_t)place, bytes);
+    else
+        advise(c, (uint64_t)got, bytes);
+    return got;
+}
+
+bool bl_inject_serve(struct bl_inject_space *s, int tid,
+                     struct bl_inject_count *count, struct bl_trap_call *c) {
+    long result;
+    if (!bl_trap_read(tid, c))
+        return true;
+    count->calls++;
+    switch (c->number) {
+    case BL_TRAP_BRK:
+        result = serve_break(s, c, count);
+        break;
+    case BL_TRAP_MAP:
+        result = serve_map(s, c, count);
+        break;
+    case BL_TRAP_REMAP:
+        if (bl_trap_may_move(c)) {
+            result = serve_remap(s, c, count);
+            break;
+        }
+        bl_trap_pass(tid);
+        return true;
+    case BL_TRAP_OTHER:
+    default:
+        bl_trap_pass(tid);
+        return true;
+    }
+    bl_trap_answer(c, result);
+    return !c->away;
+}
+
+#endif

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT
+#if defined(__x86_64__)
+
+#include "os/trap.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+
+#define SYSCALL_STOP (SIGTRAP | 0x80)
+#define INSTRUCTION 2 // bytes of `syscall`
+#define PLAIN (MAP_PRIVATE | MAP_ANONYMOUS)
+#define FIXED (MAP_FIXED | MAP_FIXED_NOREPLACE)
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+
+// Whether what a thread has just made lives in the same memory.
+static bool made_in_same_memory(int tid) {
+    struct user_regs_struct r;
+    if (ptrace(PTRACE_GETREGS, tid, 0, &r) != 0)
+        return false;
+    switch (r.orig_rax) {
+    case SYS_vfork:
+        return true;
+    case SYS_clone:
+        return (r.rdi & CLONE_VM) != 0;
+    case SYS_clone3:
+        return (ptrace(PTRACE_PEEKDATA, tid, r.rdi, 0) & CLONE_VM) != 0;
+    default:
+        return false;
+    }
+}
+
+static int event_number(int tid) {
+    unsigned long number = 0;
+    ptrace(PTRACE_GETEVENTMSG, tid, 0, &number);
+    return (int)number;
+}
+
+// A stop that is no event of ours: signals are delivered, job control holds.
+static void go_on(int tid, int status) {
+    const int signal = WSTOPSIG(status);
+    if (status >> 16 == PTRACE_EVENT_STOP)
+        ptrace(signal == SIGTRAP ? PTRACE_CONT : PTRACE_LISTEN, tid, 0, 0);
+    else
+        ptrace(PTRACE_CONT, tid, 0,
+               (long)(signal == SYSCALL_STOP ? 0 : signal));
+}
+
+void bl_trap_take(int tid, int status, struct bl_trap *out) {
+    *out =
+        (struct bl_trap){.tid = tid, .event = BL_TRAP_PASSED, .status = status};
+    if (!WIFSTOPPED(status)) {
+        out->event = BL_TRAP_END;
+        return;
+    }
+    switch (status >> 16) {
+    case PTRACE_EVENT_SECCOMP:
+        out->event = BL_TRAP_CALL;
+        break;
+    case PTRACE_EVENT_FORK:
+    case PTRACE_EVENT_VFORK:
+    case PTRACE_EVENT_CLONE:
+        out->event = BL_TRAP_CHILD;
+        out->other = event_number(tid);
+        out->shares_memory = made_in_same_memory(tid);
+        break;
+    case PTRACE_EVENT_EXEC:
+        out->event = BL_TRAP_EXEC;
+        out->other = event_number(tid);
+        break;
+    case PTRACE_EVENT_STOP:
+        if (WSTOPSIG(status) == SIGTRAP) {
+            out->event = BL_TRAP_BEGIN;
+            break;
+        }
+        go_on(tid, status);
+        break;
+    default:
+        go_on(tid, status);
+        break;
+    }
+}
+
+bool bl_trap_next(struct bl_trap *out) {
+    int status;
+    int tid;
+    do
+        tid = waitpid(-1, &status, __WALL);
+    while (tid < 0 && errno == EINTR);
+    if (tid < 0)
+        return false;
+    bl_trap_take(tid, status, out);
+    return true;
+}
+
+void bl_trap_pass(int tid) { ptrace(PTRACE_CONT, tid, 0, 0); }
+
+static struct user_regs_struct saved(const struct bl_trap_call *c) {
+    struct user_regs_struct r;
+    memcpy(&r, c->registers, sizeof r);
+    return r;
+}
+
+bool bl_trap_read(int tid, struct bl_trap_call *out) {
+    struct user_regs_struct r;
+    *out = (struct bl_trap_call){.tid = tid, .number = BL_TRAP_OTHER};
+    if (ptrace(PTRACE_GETREGS, tid, 0, &r) != 0)
+        return false;
+    memcpy(out->registers, &r, sizeof r);
+    const uint64_t arguments[] = {r.rdi, r.rsi, r.rdx, r.r10, r.r8, r.r9};
+    memcpy(out->arguments, arguments, sizeof arguments);
+    out->number = r.orig_rax == SYS_brk      ? BL_TRAP_BRK
+                  : r.orig_rax == SYS_mmap   ? BL_TRAP_MAP
+                  : r.orig_rax == SYS_mremap ? BL_TRAP_REMAP
+                                             : BL_TRAP_OTHER;
+    return true;
+}
+
+// Runs on to the end of the call at hand. Where the thread has not begun it,
+// the beginning and our own filter stop it as well.
+static bool run_call(struct bl_trap_call *c, unsigned ends) {
+    while (ends) {
+        int status;
+        if (ptrace(PTRACE_SYSCALL, c->tid, 0, 0) != 0 ||
+            waitpid(c->tid, &status, __WALL) != c->tid) {
+            c->away = true;
+            c->status = 0;
+            return false;
+        }
+        if (WIFSTOPPED(status) && WSTOPSIG(status) == SYSCALL_STOP) {
+            ends--;
+        } else if (!WIFSTOPPED(status) ||
+                   status >> 16 != PTRACE_EVENT_SECCOMP) {
+            c->away = true;
+            c->status = status;
+            return false;
+        }
+    }
+    return true;
+}
+
+static long call(struct bl_trap_call *c, long number,
+                 const uint64_t arguments[6]) {
+    struct user_regs_struct r = saved(c);
+    if (c->away)
+        return -EINTR;
+    r.rdi = arguments[0];
+    r.rsi = arguments[1];
+    r.rdx = arguments[2];
+    r.r10 = arguments[3];
+    r.r8 = arguments[4];
+    r.r9 = arguments[5];
+    unsigned ends = 1;
+    if (c->made) {
+        // Once more through the same instruction.
+        r.rip -= INSTRUCTION;
+        r.rax = (unsigned long long)number;
+        r.orig_rax = (unsigned long long)-1;
+        ends = 2;
+    } else {
+        r.orig_rax = (unsigned long long)number;
+    }
+    if (ptrace(PTRACE_SETREGS, c->tid, 0, &r) != 0) {
+        c->away = true;
+        return -ESRCH;
+    }
+    c->made = true;
+    if (!run_call(c, ends) || ptrace(PTRACE_GETREGS, c->tid, 0, &r) != 0)
+        return -EINTR;
+    return (long)r.rax;
+}
+
+long bl_trap_brk(struct bl_trap_call *c, uint64_t to) {
+    const uint64_t a[6] = {to};
+    return call(c, SYS_brk, a);
+}
+
+long bl_trap_map(struct bl_trap_call *c, uint64_t hint) {
+    uint64_t a[6];
+    memcpy(a, c->arguments, sizeof a);
+    a[0] = hint;
+    return call(c, SYS_mmap, a);
+}
+
+long bl_trap_map_new(struct bl_trap_call *c, uint64_t hint, uint64_t bytes) {
+    const uint64_t a[6] = {hint,  bytes,      PROT_READ | PROT_WRITE,
+                           PLAIN, UINT64_MAX, 0};
+    return call(c, SYS_mmap, a);
+}
+
+long bl_trap_reserve(struct bl_trap_call *c, uint64_t hint, uint64_t bytes) {
+    const uint64_t a[6] = {hint,       bytes, PROT_NONE, PLAIN | MAP_NORESERVE,
+                           UINT64_MAX, 0};
+    return call(c, SYS_mmap, a);
+}
+
+long bl_trap_grow(struct bl_trap_call *c) {
+    const uint64_t a[6] = {c->arguments[0], c->arguments[1], c->arguments[2]};
+    return call(c, SYS_mremap, a);
+}
+
+long bl_trap_move(struct bl_trap_call *c, uint64_t to) {
+    const uint64_t a[6] = {c->arguments[0], c->arguments[1], c->arguments[2],
+                           MREMAP_MAYMOVE | MREMAP_FIXED, to};
+    return call(c, SYS_mremap, a);
+}
+
+long bl_trap_unmap(struct bl_trap_call *c, uint64_t at, uint64_t bytes) {
+    const uint64_t a[6] = {at, bytes};
+    return call(c, SYS_munmap, a);
+}
+
+long bl_trap_advise(struct bl_trap_call *c, uint64_t at, uint64_t bytes) {
+    const uint64_t a[6] = {at, bytes, MADV_HUGEPAGE};
+    return call(c, SYS_madvise, a);
+}
+
+void bl_trap_answer(struct bl_trap_call *c, long result) {
+    struct user_regs_struct r = saved(c);
+    r.rax = (unsigned long long)result;
+    r.orig_rax = (unsigned long long)-1;
+    if (c->away && !WIFSTOPPED(c->status))
+        return;
+    ptrace(PTRACE_SETREGS, c->tid, 0, &r);
+    if (!c->away)
+        ptrace(PTRACE_CONT, c->tid, 0, 0);
+}
+
+bool bl_trap_may_choose(const struct bl_trap_call *c) {
+    return c->arguments[0] == 0 && !(c->arguments[3] & FIXED);
+}
+
+bool bl_trap_is_plain(const struct bl_trap_call *c) {
+    return c->arguments[2] == (PROT_READ | PROT_WRITE) &&
+           c->arguments[3] == PLAIN;
+}
+
+bool bl_trap_may_move(const struct bl_trap_call *c) {
+    return c->arguments[3] == MREMAP_MAYMOVE && c->arguments[1] != 0 &&
+           c->arguments[2] > c->arguments[1];
+}
+
+#endif

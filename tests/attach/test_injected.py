@@ -1,0 +1,279 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`bigleaf run` on programs that no preload reaches: the same answers, huge
+pages, and a life as it would have been without a keeper."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import platform
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from collections.abc import Iterator
+from pathlib import Path
+
+COMMAND = os.environ["BIGLEAF_COMMAND"]
+CALLS = os.environ["BIGLEAF_CALLS"]
+NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+ROOT = os.geteuid() == 0
+
+GROW_C = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+int main(void) {
+    unsigned long sum = 0; size_t n = 0;
+    static char *small[40000];
+    for (int i = 0; i < 40000; i++) { small[i] = malloc(1000); memset(small[i], 1, 1000); }
+    char *large = NULL;
+    for (size_t want = 1 << 20; want <= 100u << 20; want += want / 2) {
+        large = realloc(large, want); memset(large + n, 2, want - n); n = want; }
+    for (int i = 0; i < 40000; i++) sum += small[i][999];
+    for (size_t i = 0; i < n; i++) sum += large[i];
+    printf("%lu\\n", sum); fflush(stdout);
+    char c; while (read(0, &c, 1) > 0); return 3; }
+"""
+GROW_GO = """
+package main
+import ("fmt"; "os")
+type node struct { next *node; value [6]int }
+func main() {
+    var list *node
+    for i := 0; i < 2000000; i++ { list = &node{list, [6]int{i}} }
+    sum := 0
+    for n := list; n != nil; n = n.next { sum += n.value[0] }
+    fmt.Println(sum)
+    b := make([]byte, 1)
+    for { if n, _ := os.Stdin.Read(b); n == 0 { break } }
+    fmt.Fprintln(os.Stderr, list.value[0])
+    os.Exit(3)
+}
+"""
+GROW_RUST = """
+use std::io::Read;
+fn main() {
+    let mut lists: Vec<Vec<u64>> = Vec::new();
+    for i in 0..64u64 { let mut v = Vec::new(); for k in 0..200_000u64 { v.push(i ^ k); } lists.push(v); }
+    let sum: u64 = lists.iter().map(|v| v.iter().sum::<u64>()).sum();
+    println!("{}", sum);
+    let mut rest = Vec::new();
+    std::io::stdin().read_to_end(&mut rest).unwrap();
+    std::process::exit(if lists.len() == 64 { 3 } else { 4 });
+}
+"""
+
+
+def run(*words: str | Path, options: tuple[str, ...] = (), before: list[str] | None = None,
+        env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*(before or []), COMMAND, "run", *options, "--", *words],
+                          capture_output=True, text=True, timeout=120, check=False,
+                          stdin=subprocess.DEVNULL, env=dict(os.environ, **(env or {})))
+
+
+def report(*words: str | Path, **rest: object) -> dict[str, object]:
+    with tempfile.NamedTemporaryFile("r") as file:
+        os.chmod(file.name, 0o666)
+        done = run(*words, options=("--json", f"--report={file.name}"), **rest)
+        found = json.loads(file.read())
+    found["output"] = done.stdout
+    return found
+
+
+def field(pid: int, name: str) -> str:
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith(name + ":"):
+            return line.split(":", 1)[1].strip()
+    return ""
+
+
+def wait_for(condition, seconds: float = 10) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError("it did not come about")
+        time.sleep(0.01)
+
+
+@contextlib.contextmanager
+def waiting(*words: str | Path, options: tuple[str, ...] = ()) -> Iterator[subprocess.Popen[str]]:
+    """A program under `run` that has said its first line."""
+    process = subprocess.Popen([COMMAND, "run", *options, "--", *words],
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdin and process.stdout
+    try:
+        process.first_line = process.stdout.readline()
+        yield process
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.stdin.close()
+        process.stdout.close()
+        process.wait()
+
+
+def heap_share(pid: int) -> tuple[int, float]:
+    """Bytes of private anonymous memory, and how much of it is huge."""
+    size = huge = 0
+    counted = False
+    for line in Path(f"/proc/{pid}/smaps").read_text().splitlines():
+        words = line.split()
+        if "-" in words[0] and not words[0].endswith(":"):
+            counted = words[1].startswith("rw") and words[4] == "0" and \
+                (len(words) < 6 or words[5] == "[heap]")
+        elif counted and words[0] == "Rss:":
+            size += int(words[1]) << 10
+        elif counted and words[0] == "AnonHugePages:":
+            huge += int(words[1]) << 10
+    return size, huge / size if size else 0
+
+
+@unittest.skipUnless(platform.machine() == "x86_64", "x86-64 only")
+class Calls(unittest.TestCase):
+    """A program that checks what the kernel promises of each call."""
+
+    def test_promises_are_kept(self) -> None:
+        done = run(CALLS)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "right\n", ""))
+
+    def test_report(self) -> None:
+        found = report(CALLS)
+        self.assertEqual(found["output"], "right\n")
+        self.assertEqual(found["mechanisms"]["heap"], "injected")
+        self.assertGreater(found["regions"]["heap"]["huge_bytes"], 32 << 20)
+
+    def test_without_privilege(self) -> None:
+        if not ROOT or not shutil.which("setpriv"):
+            self.skipTest("needs root, to give up rights")
+        if run(CALLS, before=[*NOBODY]).returncode == 126:
+            self.skipTest("nobody may not run the command where it lies")
+        found = report(CALLS, before=NOBODY)
+        self.assertEqual(found["output"], "right\n")
+        self.assertEqual(found["mechanisms"]["heap"], "injected")
+
+    def test_break_is_on_huge_pages(self) -> None:
+        with waiting(CALLS, "wait") as process:
+            self.assertEqual(process.first_line, "right\n")
+            size, share = heap_share(process.pid)
+            self.assertGreater(size, 40 << 20)
+            self.assertGreater(share, 0.9)
+
+    def test_asked_for_nothing(self) -> None:
+        for options, env in ((("--pages=base",), {}), (("--heap=none",), {}),
+                             ((), {"BIGLEAF": "off"})):
+            with tempfile.NamedTemporaryFile("r") as file:
+                done = run(CALLS, options=(*options, "--json", f"--report={file.name}"),
+                           env=env)
+                found = json.loads(file.read())
+            self.assertEqual(done.stdout, "right\n")
+            self.assertEqual(found["mechanisms"]["heap"], "none", options)
+
+
+@unittest.skipUnless(platform.machine() == "x86_64", "x86-64 only")
+class Life(unittest.TestCase):
+    def test_ends_by_its_signal(self) -> None:
+        for number in (signal.SIGTERM, signal.SIGSEGV, signal.SIGKILL):
+            with waiting(CALLS, "wait") as process:
+                process.send_signal(number)
+                self.assertEqual(process.wait(timeout=10), -number)
+
+    def test_keeper_ends_with_the_program(self) -> None:
+        with waiting(CALLS, "wait") as process:
+            keeper = int(field(process.pid, "TracerPid"))
+            self.assertNotEqual(keeper, 0)
+            assert process.stdin
+            process.stdin.close()
+            self.assertEqual(process.wait(timeout=10), 0)
+            wait_for(lambda: not Path(f"/proc/{keeper}").exists())
+
+    def test_program_ends_with_the_keeper(self) -> None:
+        with waiting(CALLS, "wait") as process:
+            os.kill(int(field(process.pid, "TracerPid")), signal.SIGKILL)
+            self.assertEqual(process.wait(timeout=10), -signal.SIGKILL)
+
+    def test_watcher_killed(self) -> None:
+        """The program goes on where only the command that reports is killed."""
+        with waiting(CALLS, "wait", options=("--report=/dev/null",)) as process:
+            child = int(Path(f"/proc/{process.pid}/task/{process.pid}/children")
+                        .read_text().split()[0])
+            process.kill()
+            process.wait()
+            time.sleep(0.1)
+            self.assertIn(field(child, "State")[0], "SR")
+            os.kill(child, signal.SIGKILL)
+
+    def test_stops_and_continues(self) -> None:
+        for number in (signal.SIGSTOP, signal.SIGTSTP):
+            with waiting(CALLS, "wait") as process:
+                process.send_signal(number)
+                pid, status = os.waitpid(process.pid, os.WUNTRACED)
+                self.assertEqual(pid, process.pid)
+                self.assertEqual(os.WSTOPSIG(status), number)
+                process.send_signal(signal.SIGCONT)
+                wait_for(lambda: field(process.pid, "State")[0] == "S")
+                assert process.stdin
+                process.stdin.close()
+                self.assertEqual(process.wait(timeout=10), 0)
+
+    def test_no_ptrace_to_be_had(self) -> None:
+        """Under another tracer it runs plainly, and the report says so."""
+        if not shutil.which("strace"):
+            self.skipTest("no strace")
+        found = report(CALLS, before=["strace", "-f", "-qq", "-o", "/dev/null",
+                                      "-e", "trace=none"])
+        self.assertEqual(found["output"], "right\n")
+        self.assertEqual(found["mechanisms"]["heap"], "none")
+        self.assertIn("traced", found["mechanisms"]["heap_reason"])
+
+
+@unittest.skipUnless(platform.machine() == "x86_64", "x86-64 only")
+class Languages(unittest.TestCase):
+    """Static programs as compilers and libcs make them."""
+
+    def check(self, source: str, name: str, compile_words: list[str]) -> None:
+        if not shutil.which(compile_words[0]):
+            self.skipTest(f"no {compile_words[0]}")
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / name
+            file.write_text(source)
+            program = Path(folder) / "grow"
+            built = subprocess.run([*compile_words, "-o", program, file], cwd=folder,
+                                   capture_output=True, text=True, check=False,
+                                   env=dict(os.environ, GOCACHE=folder + "/cache",
+                                            GOFLAGS="-trimpath", CGO_ENABLED="0"))
+            if built.returncode:
+                self.skipTest(built.stderr[-300:])
+            plain = subprocess.run([program], capture_output=True, text=True, check=False,
+                                   stdin=subprocess.DEVNULL)
+            with waiting(program) as process:
+                self.assertEqual(process.first_line, plain.stdout)
+                self.assertNotEqual(field(process.pid, "TracerPid"), "0")
+                size, share = heap_share(process.pid)
+                assert process.stdin
+                process.stdin.close()
+                self.assertEqual(process.wait(timeout=20), 3)
+            self.assertEqual(plain.returncode, 3)
+            print(f"{name}: {size >> 20} MiB, {100 * share:.1f} % huge", flush=True)
+            self.assertGreater(size, 60 << 20)
+            self.assertGreater(share, 0.9)
+
+    def test_musl(self) -> None:
+        self.check(GROW_C, "grow.c", ["musl-gcc", "-O1", "-static"])
+
+    def test_go(self) -> None:
+        self.check(GROW_GO, "grow.go", ["go", "build"])
+
+    def test_rust(self) -> None:
+        targets = "x86_64-unknown-linux-musl"
+        self.check(GROW_RUST, "grow.rs", ["rustc", "-O", "--target", targets])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2, argv=sys.argv)
