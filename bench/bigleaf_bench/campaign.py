@@ -63,6 +63,7 @@ class InstanceSet:
     family: str = ""
     answers: dict[str, str] = field(default_factory=dict)
     parameters: dict[str, str] = field(default_factory=dict)
+    optional: bool = False
 
 
 @dataclass(frozen=True)
@@ -223,7 +224,8 @@ def read_set(table: Table) -> InstanceSet:
         table.name(), source, files or (text,), table.take("url", str, ""),
         table.take("sha256", str, "").lower(), table.take("member", str, "*"),
         table.texts("arguments"), table.take("format", str, ""),
-        table.take("family", str, ""), table.mapping("answers"), table.mapping("parameters"))
+        table.take("family", str, ""), table.mapping("answers"), table.mapping("parameters"),
+        table.take("optional", bool, False))
     if source == "url" and not re.fullmatch("[0-9a-f]{64}", result.sha256):
         raise table.wrong("sha256", "a set with a url needs the archive's SHA-256")
     table.done()

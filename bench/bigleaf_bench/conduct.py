@@ -228,7 +228,7 @@ class Local:
 def keep(record: dict, journal: Journal, voice: Voice, keep_going: bool) -> None:
     """Into the journal, with the earlier record that it refutes; a wrong
     answer ends the campaign."""
-    refuted = record.pop("refutes", None)
+    record, refuted = execute.held_against(record, journal.records)
     journal.append(record)
     if refuted:
         journal.append(refuted, amended=True)

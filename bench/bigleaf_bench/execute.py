@@ -57,7 +57,7 @@ def execute(job: Job, context: Context, runner: Runner, records: list[dict]) -> 
     try:
         scratch.mkdir(parents=True)
         warm(job, records, context.gives_back)
-        return run(job, found, context, runner, scratch, records)
+        return run(job, found, context, runner, scratch)
     except OSError as error:
         if NO_SPACE not in str(error):
             raise
@@ -116,8 +116,8 @@ def adapter_words(job: Job, found: tools.Found, limits) -> list[str]:
     return list(job.use.tool.adapter.cmdline(found.path, list(job.use.options), task, allowed))
 
 
-def run(job: Job, found: tools.Found, context: Context, runner: Runner, scratch: Path,
-        records: list[dict]) -> dict | None:
+def run(job: Job, found: tools.Found, context: Context, runner: Runner,
+        scratch: Path) -> dict | None:
     report, output = scratch / "report.json", scratch / "output"
     own = words(job, found, context, scratch)
     if job.purpose == TLB:
@@ -138,7 +138,7 @@ def run(job: Job, found: tools.Found, context: Context, runner: Runner, scratch:
     if job.purpose == TLB:
         return {**record, **counted(measured, report, text)}
     record["backing"] = backing.summary(read_json(report))
-    return judged(job, record, measured, text, scratch, records, context)
+    return judged(job, record, measured, text, scratch, context)
 
 
 def seconds_of(job: Job, campaign: Campaign) -> float:
@@ -155,7 +155,7 @@ def figures(measured: Measured) -> dict:
 
 
 def judged(job: Job, record: dict, measured: Measured, text: str, scratch: Path,
-           records: list[dict], context: Context) -> dict:
+           context: Context) -> dict:
     """The record with its status, its answer, and whether it may be counted."""
     exit_status = measured.exit_status
     answer = read_answer(job, answers.Ended(exit_status, text, scratch / "answer"))
@@ -169,10 +169,6 @@ def judged(job: Job, record: dict, measured: Measured, text: str, scratch: Path,
         verdict = checks.judge(answer, job.instance)
     if verdict.wrong:
         status = f"wrong answer ({answer.text}: {verdict.wrong})"
-    other = checks.contradiction(records, record) if status == "ok" else None
-    if other:
-        status, refuted = against(record, verdict, other)
-        record["refutes"] = {**other, "status": refuted, "valid": False} if refuted else None
     record |= {"status": status, "checked": verdict.checked}
     objection = backing.objection(job.variant, record["backing"])
     record |= {"valid": status == "ok" and not objection, "objection": objection}
@@ -181,16 +177,26 @@ def judged(job: Job, record: dict, measured: Measured, text: str, scratch: Path,
     return record
 
 
-def against(record: dict, verdict: checks.Judged, other: dict) -> tuple[str, str]:
-    """Two answers that differ: this run's status, and the other's where it
-    changes. The one that was checked is right, else nobody knows."""
+def held_against(record: dict, others: list[dict]) -> tuple[dict, dict | None]:
+    """The record, and an earlier one that changes with it: where two answers
+    differ, the one that was checked is right, else nobody knows."""
+    other = checks.contradiction(others, record) if record["status"] == "ok" else None
+    if not other:
+        return record, None
     here = f"{record['tool']}, {record['variant']}: {record['answer']}"
     there = f"{other['tool']}, {other['variant']}: {other['answer']}"
-    if other.get("checked") and not verdict.checked:
-        return f"wrong answer ({here}; {there}, checked by {other['checked']})", ""
-    if verdict.checked and not other.get("checked"):
-        return "ok", f"wrong answer ({there}; {here}, checked by {verdict.checked})"
-    return f"contradiction ({here}; {there})", f"contradiction ({there}; {here})"
+    if other["checked"] and not record["checked"]:
+        return refuted(record, f"wrong answer ({here}; {there}, checked by "
+                       f"{other['checked']})"), None
+    if record["checked"] and not other["checked"]:
+        return record, refuted(other, f"wrong answer ({there}; {here}, checked by "
+                               f"{record['checked']})")
+    return (refuted(record, f"contradiction ({here}; {there})"),
+            refuted(other, f"contradiction ({there}; {here})"))
+
+
+def refuted(record: dict, status: str) -> dict:
+    return {**record, "status": status, "valid": False}
 
 
 def read_answer(job: Job, end: answers.Ended) -> answers.Answer:
@@ -241,11 +247,17 @@ def counted(measured: Measured, report: Path, text: str) -> dict:
 
 
 def tlb_misses(told: dict) -> dict | None:
-    """Data-side misses of both runs of bigleaf.tlb/1."""
-    found = {run_.get("policy"): run_.get("misses") for run_ in told.get("runs", [])}
-    if not {"base", "huge"} <= set(found):
-        return None
-    return {"base": found["base"], "huge": found["huge"], "geometry": told.get("geometry", "")}
+    """Misses of data accesses that walk the page table, without and with
+    Bigleaf: emulated, or counted by the processor (bigleaf-report(5))."""
+    if told.get("by") == "emulator":
+        data = told["total"]["data"]
+        return {"base": data["base"]["walks"], "huge": data["backed"]["walks"],
+                "by": f"emulator, {told['geometry']['name']}"}
+    for event in told.get("events", []):
+        name = event["name"].lower()
+        if "dtlb" in name and "load" in name:
+            return {"base": event["base"], "huge": event["bigleaf"], "by": event["name"]}
+    return None
 
 
 def read_json(path: Path) -> dict | None:

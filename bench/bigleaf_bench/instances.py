@@ -64,7 +64,10 @@ def prepare(campaign: Campaign, folder: Path, say=lambda text: None) -> list[Ins
         say(f"instances: {part.name}")
         target = folder / part.name
         target.mkdir(parents=True, exist_ok=True)
-        result += [look_at(part, path) for path in bring(part, campaign.path.parent, target)]
+        found = bring(part, campaign.path.parent, target)
+        if not found:
+            say(f"note: instance set {part.name} is empty here, and left out")
+        result += [look_at(part, path) for path in found]
     return result
 
 
@@ -74,7 +77,7 @@ def bring(part: InstanceSet, base: Path, target: Path) -> list[Path]:
     if part.source == "url":
         return [unpack(path, target) for path in members(fetch(part), part, target)]
     found = listed(part, base)
-    if not found:
+    if not found and not part.optional:
         raise WrongUse(f"instance set {part.name}: no file matches {', '.join(part.files)}")
     return [unpack(path, target) for path in found]
 
@@ -119,6 +122,7 @@ def whole(path: Path):
         try:
             yield out
             out.close()
+            os.chmod(out.name, 0o644)
             os.replace(out.name, path)
         except BaseException:
             os.unlink(out.name)

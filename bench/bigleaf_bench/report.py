@@ -59,5 +59,4 @@ def write(results: Results, path: Path) -> Path:
     text = page(results)
     with whole(path) as out:
         out.write(text.encode())
-    path.chmod(0o644)
     return path

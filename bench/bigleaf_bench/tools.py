@@ -129,7 +129,7 @@ ROWS = (
           python("mus", "{instance}", stands_in="MUSX of Python-SAT"))),
     Tool("musx", "MUS", CNF, "mus", (python("mus", "{instance}"),)),
     Tool("picomus", "MUS", CNF, "mus", (native("picomus", "{options}", "{instance}"),)),
-    Tool("bmc3", "HWMC", ("aig", "aag"), "abc",
+    Tool("bmc3", "HWMC", ("aig",), "abc",
          (native("berkeley-abc", "-c", "read_aiger {instance}; fold; bmc3 -F {bound}",
                  version=""),), {"bound": "100"}),
     Tool("aigbmc", "HWMC", ("aig", "aag"), "aiger",

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: MIT
+"""`bigleaf-bench build`: reasoners from source, static, with and without Bigleaf.
+
+A recipe (`recipe`, the files in solvers/) names a source and the words of the
+solver's own build system. `fetch` brings the source and checks it, `toolchain`
+is a compiler per variant, `work` builds and tries the programs, and `cache`
+keeps what was built under a key of everything that went into it. `measure` is
+the table of all variants.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+VARIANTS = ("plain", "bigleaf", "thp")
+
+
+def add_arguments(part: argparse.ArgumentParser) -> None:
+    part.add_argument("names", nargs="*", metavar="NAME", help="a recipe of solvers/")
+    part.add_argument("--list", action="store_true", help="name the recipes and end")
+    part.add_argument("--variant", action="append", choices=VARIANTS,
+                      help="only this variant; may be repeated (default: plain, bigleaf, and "
+                           "thp where its libc was made)")
+    part.add_argument("--into", type=Path, metavar="DIR",
+                      help="copy the programs to DIR as NAME-VARIANT")
+    part.add_argument("--table", nargs="+", type=Path, metavar="FILE",
+                      help="run every variant on these files and print one table")
+    part.add_argument("--runs", type=int, default=3, metavar="N",
+                      help="with --table: rounds, of which the median counts (default: 3)")
+    part.add_argument("--seconds", type=int, default=300, metavar="N",
+                      help="with --table: the longest that one run may take (default: 300)")
+    part.add_argument("--again", action="store_true", help="build even what is in the cache")
+    part.add_argument("--container", action="store_true",
+                      help="build in a container of packaging/container, on an older libc")
+    part.add_argument("--jobs", type=int, metavar="N", help="compilers at a time (default: cores)")
+    part.add_argument("--plain", action="store_true", help="plain lines instead of a bar")
+
+
+def main(arguments: argparse.Namespace) -> int:
+    from bigleaf_bench.build import command
+
+    return command.run(arguments)

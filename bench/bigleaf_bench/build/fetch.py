@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: MIT
+"""Sources: fetched once, checked, and kept by their checksum.
+
+    debian  a source package by the checksum of its .dsc, from the mirrors that
+            apt uses here; deb-src lines are not needed
+    pypi    a source distribution, by pip
+    url     a tarball
+    git     a commit
+
+Nothing enters the cache before its checksum is right.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import tarfile
+import tempfile
+import urllib.error
+import urllib.request
+from pathlib import Path
+from urllib.parse import quote
+
+from bigleaf_bench.build import cache
+from bigleaf_bench.build.recipe import Recipe
+from bigleaf_bench.failure import Failure, Lacking
+
+TIMEOUT = 60
+
+
+class NotFetched(Failure):
+    """A source that cannot be had, or is another than it should be."""
+
+
+def sha256(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def check(file: Path, wanted: str, place: str) -> None:
+    found = sha256(file)
+    if found != wanted:
+        raise NotFetched(f"{place}: its checksum is {found[:16]}..., the recipe says "
+                         f"{wanted[:16]}...; the source was changed, nothing was built")
+
+
+def mirrors() -> list[str]:
+    """What apt is configured with, in its order."""
+    if not shutil.which("apt-get"):
+        raise Lacking("apt-get: not found; a Debian source package is fetched from the mirror "
+                      "that apt uses")
+    done = subprocess.run(
+        ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages"],
+        capture_output=True, text=True, check=False)
+    found = [line.rstrip("/") for line in done.stdout.split() if line.startswith("http")]
+    if not found:
+        raise Lacking("apt knows no mirror; add a line of your system's to its sources")
+    return list(dict.fromkeys(found))
+
+
+def download(url: str, file: Path) -> None:
+    """Into `file`, whole or not at all."""
+    part = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        with urllib.request.urlopen(url, timeout=TIMEOUT) as answer, part.open("wb") as out:
+            shutil.copyfileobj(answer, out)
+        part.rename(file)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def kept(name: str, wanted: str, urls: list[str]) -> Path:
+    """The file of this checksum, from the cache or the first URL that has it."""
+    file = cache.sources() / wanted[:16] / name
+    if file.exists() and sha256(file) == wanted:
+        return file
+    file.parent.mkdir(parents=True, exist_ok=True)
+    reasons = []
+    for url in urls:
+        try:
+            download(url, file)
+        except urllib.error.HTTPError as error:
+            reasons.append(f"{url}: {error.code} {error.reason}")
+            continue
+        except OSError as error:
+            reason = getattr(error, "reason", error)
+            reasons.append(f"{url}: {getattr(reason, 'strerror', None) or reason}")
+            continue
+        try:
+            check(file, wanted, url)
+        except NotFetched:
+            file.unlink()
+            raise
+        return file
+    raise NotFetched(f"{reasons[0]}; is there a network, and a proxy set?")
+
+
+def pool(package: str) -> str:
+    start = package[:4] if package.startswith("lib") else package[:1]
+    return f"pool/main/{start}/{package}"
+
+
+def spellings(base: str, name: str) -> list[str]:
+    """Mirrors differ in how they take a '+'."""
+    plain = f"{base}/{quote(name, safe='+')}"
+    return list(dict.fromkeys([plain, f"{base}/{quote(name, safe='')}"]))
+
+
+def debian(source: dict[str, str]) -> list[Path]:
+    """The .dsc and what it lists."""
+    package, version = source["package"], source["version"].split(":")[-1]
+    bases = [f"{mirror}/{quote(pool(package), safe='/+')}" for mirror in mirrors()]
+
+    def get(name: str, wanted: str) -> Path:
+        return kept(name, wanted, [u for base in bases for u in spellings(base, name)])
+
+    dsc = get(f"{package}_{version}.dsc", source["sha256"])
+    block = re.search(r"^Checksums-Sha256:\n((?: .*\n)+)", dsc.read_text(encoding="utf-8"), re.M)
+    if not block:
+        raise NotFetched(f"{dsc}: lists no SHA-256 checksums")
+    files = [dsc]
+    for line in block[1].splitlines():
+        wanted, _, name = line.split()
+        # "only": parts that are enough, where a mirror lacks the others.
+        if name in source.get("only", name):
+            files.append(get(name, wanted))
+    return files
+
+
+def pypi(source: dict[str, str]) -> Path:
+    wanted = source["sha256"]
+    folder = cache.sources() / wanted[:16]
+    for file in folder.glob("*.tar.gz"):
+        if sha256(file) == wanted:
+            return file
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        done = subprocess.run(
+            ["python3", "-m", "pip", "download", "--quiet", "--no-deps", "--no-build-isolation",
+             "--no-binary", ":all:", "--dest", scratch,
+             f"{source['package']}=={source['version']}"],
+            capture_output=True, text=True, check=False)
+        found = list(Path(scratch).glob("*.tar.gz"))
+        if not found:
+            last = (done.stderr.strip().splitlines() or ["pip said nothing"])[-1]
+            raise NotFetched(f"{source['package']} {source['version']}: {last}")
+        check(found[0], wanted, found[0].name)
+        return found[0].rename(folder / found[0].name)
+
+
+def git(source: dict[str, str], into: Path) -> None:
+    if not shutil.which("git"):
+        raise Lacking("git: not found; apt-get install git")
+    for words in (["init", "-q", "."], ["fetch", "-q", "--depth=1", source["url"],
+                                        source["commit"]], ["checkout", "-q", "FETCH_HEAD"]):
+        done = subprocess.run(["git", *words], cwd=into, capture_output=True, text=True,
+                              check=False)
+        if done.returncode != 0:
+            last = (done.stderr.strip().splitlines() or ["git said nothing"])[-1]
+            raise NotFetched(f"{source['url']}: {last}")
+
+
+def extract(archive: Path, into: Path) -> None:
+    """Its one folder's contents (or its own, where it has several) into `into`."""
+    scratch = into.with_name(into.name + ".unpacked")
+    with tarfile.open(archive) as tar:
+        tar.extractall(scratch, filter="data")
+    inside = list(scratch.iterdir())
+    root = inside[0] if len(inside) == 1 and inside[0].is_dir() else scratch
+    into.mkdir(parents=True, exist_ok=True)
+    for entry in root.iterdir():
+        entry.rename(into / entry.name)
+    shutil.rmtree(scratch)
+
+
+def patch(folder: Path) -> None:
+    """Debian's patches, where the package has some."""
+    series = folder / "debian/patches/series"
+    for line in series.read_text().splitlines() if series.exists() else []:
+        name = line.split("#")[0].split()
+        if not name:
+            continue
+        done = subprocess.run(["patch", "-p1", "-f", "-s", "-i", f"debian/patches/{name[0]}"],
+                              cwd=folder, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise NotFetched(f"{name[0]}: does not apply: {done.stdout.strip()[:100]}")
+
+
+def unpack_debian(files: list[Path], into: Path) -> None:
+    archives = [f for f in files[1:] if ".orig" in f.name or ".debian.tar" in f.name
+                or f.name.endswith((".tar.gz", ".tar.xz", ".tar.bz2"))]
+    archives.sort(key=lambda f: (".debian.tar" in f.name, ".orig-" in f.name))
+    for file in archives:
+        component = re.search(r"\.orig-([\w-]+)\.tar", file.name)
+        if ".debian.tar" in file.name:
+            with tarfile.open(file) as tar:
+                tar.extractall(into, filter="data")
+        else:
+            extract(file, into / component[1] if component else into)
+    patch(into)
+
+
+def source(recipe: Recipe, into: Path) -> None:
+    """Unpacks the recipe's source into `into`, which does not exist yet."""
+    kind = recipe.source["kind"]
+    if kind == "debian":
+        unpack_debian(debian(recipe.source), into)
+    elif kind == "pypi":
+        extract(pypi(recipe.source), into)
+    elif kind == "url":
+        url = recipe.source["url"]
+        extract(kept(url.rsplit("/", 1)[-1], recipe.source["sha256"], [url]), into)
+    else:
+        into.mkdir(parents=True)
+        git(recipe.source, into)

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: MIT
+"""Recipes: one TOML file per reasoner in solvers/.
+
+    summary = "what it is"
+    tested = true                     # false: its source could not be had where we test
+    needs = ["cmd:cmake", ...]        # what the build needs of the machine, by package below
+
+    [source]                          # see `fetch`
+    kind = "debian"
+    ...
+
+    [build]
+    steps = ["make", ...]             # shell, in the unpacked source; $CC, $CXX, $JOBS
+    programs = ["build/minisat"]      # what is kept
+
+    [[smoke]]                         # each must answer as said
+    words = ["minisat", "{sat.cnf}"]  # the first: a program; {NAME}: a file of solvers/smoke
+    status = 10
+    says = "SATISFIABLE"              # a regular expression on standard output
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from bigleaf_bench.failure import Lacking, WrongUse
+
+KINDS = {
+    "debian": {"package", "version", "sha256"},
+    "pypi": {"package", "version", "sha256"},
+    "url": {"url", "sha256"},
+    "git": {"url", "commit"},
+}
+
+
+@dataclass(frozen=True)
+class Smoke:
+    """A run that shows that a program works."""
+
+    words: tuple[str, ...]
+    status: int
+    says: str
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """One recipe; `text` is its whole file, which the cache key holds."""
+
+    name: str
+    summary: str
+    tested: bool
+    needs: tuple[str, ...]
+    source: dict[str, str]
+    steps: tuple[str, ...]
+    programs: tuple[str, ...]
+    smoke: tuple[Smoke, ...]
+    table: tuple[str, ...]
+    text: str
+
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+def folder() -> Path:
+    """solvers/: as BIGLEAF_SOLVERS says, of the sources, or as installed."""
+    named = os.environ.get("BIGLEAF_SOLVERS")
+    here = Path(__file__).resolve()
+    for place in ([Path(named)] if named else
+                  [here.parents[3] / "solvers", Path(sys.prefix) / "share/bigleaf/solvers",
+                   Path("/usr/share/bigleaf/solvers")]):
+        if (place / "smoke").is_dir():
+            return place
+    raise Lacking(f"{place}: no recipes here; name the folder in BIGLEAF_SOLVERS")
+
+
+def names() -> list[str]:
+    return sorted(file.stem for file in folder().glob("*.toml"))
+
+
+def load(name: str) -> Recipe:
+    file = folder() / f"{name}.toml"
+    if not file.exists():
+        raise WrongUse(f"{name}: there is no such recipe; bigleaf-bench build --list names all")
+    text = file.read_text(encoding="utf-8")
+    try:
+        return parse(name, text)
+    except tomllib.TOMLDecodeError as error:
+        raise WrongUse(f"{file}: {error}") from None
+    except (KeyError, TypeError, ValueError) as error:
+        raise WrongUse(f"{file}: {error}") from None
+
+
+def parse(name: str, text: str) -> Recipe:
+    top = tomllib.loads(text)
+    source = top["source"]
+    kind = source.get("kind")
+    if kind not in KINDS:
+        raise ValueError(f"source.kind must be one of {', '.join(KINDS)}")
+    missing = KINDS[kind] - set(source)
+    if missing:
+        raise ValueError(f"source.{min(missing)} is missing")
+    smoke = tuple(Smoke(tuple(s["words"]), s["status"], s.get("says", ""))
+                  for s in top.get("smoke", []))
+    if not smoke:
+        raise ValueError("a recipe needs a [[smoke]] test")
+    return Recipe(name, top["summary"], top.get("tested", True), tuple(top.get("needs", ())),
+                  source, tuple(top["build"]["steps"]), tuple(top["build"]["programs"]), smoke,
+                  tuple(top.get("table", {}).get("words", ())), text)

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: MIT
+"""A compiler per variant.
+
+Build systems name compilers in many ways, so a folder of small scripts stands
+first on PATH: cc, gcc, c++, g++ and so on, all of which link static programs:
+
+    plain    the compiler itself
+    bigleaf  `bigleaf cc`
+    thp      `bigleaf cc --libc=thp`: glibc with our patch
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from bigleaf_bench.build import cache
+from bigleaf_bench.failure import Lacking
+
+NAMES = {"cc": ("cc", "gcc"), "c++": ("c++", "g++")}
+# A shared library must not be told -static.
+SCRIPT = """#!/bin/sh
+for word; do
+    case $word in -shared | -c | -E | -S | -M | -MM | -r) exec {line} "$@" ;; esac
+done
+exec {line} "$@" -static
+"""
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """The compilers of one variant; `digest` names everything they link in."""
+
+    variant: str
+    lines: dict[str, str]
+    digest: str
+
+    def install(self, folder: Path) -> dict[str, str]:
+        """The scripts, and the environment in which they are found."""
+        folder.mkdir(parents=True)
+        for kind, names in NAMES.items():
+            for name in names:
+                file = folder / name
+                file.write_text(SCRIPT.format(line=self.lines[kind]))
+                file.chmod(0o755)
+        return {"PATH": f"{folder}:{os.environ['PATH']}", "CC": "cc", "CXX": "c++"}
+
+
+def find_bigleaf() -> str:
+    """The command: BIGLEAF_COMMAND, or on PATH. Needs nothing but Python, as all of `build`."""
+    named = os.environ.get("BIGLEAF_COMMAND")
+    found = shutil.which(named or "bigleaf")
+    if not found:
+        raise Lacking(f"no program {named or 'bigleaf'}: build it with ./dev build, and put "
+                      "build/bin on PATH or set BIGLEAF_COMMAND")
+    return str(Path(found).resolve())
+
+
+def compiler(*names: str) -> str:
+    for name in names:
+        path = shutil.which(name)
+        if path:
+            return path
+    raise Lacking(f"{names[0]}: no compiler; apt-get install gcc g++")
+
+
+def version(path: str) -> str:
+    done = subprocess.run([path, "-dumpfullversion", "-dumpmachine"], capture_output=True,
+                          text=True, check=False)
+    return done.stdout
+
+
+def libraries(bigleaf: str) -> list[Path]:
+    """What `bigleaf cc` links in, as it finds it."""
+    done = subprocess.run([bigleaf, "cc", "x.o"], capture_output=True, text=True, check=False,
+                          env=os.environ | {"BIGLEAF_CC": "echo"})
+    if done.returncode != 0:
+        raise Lacking(done.stderr.strip() or "bigleaf cc: failed")
+    found = [Path(word) for word in done.stdout.split() if word.endswith((".a", ".o"))]
+    return [file for file in found if file.is_file()]
+
+
+def thp_libc() -> Path:
+    """The patched libc.a, where `bigleaf cc --libc=thp` looks for it."""
+    named = os.environ.get("BIGLEAF_LIBC_THP")
+    beside = [f.parent / "bigleaf-thp" for f in libraries(find_bigleaf())]
+    places = [Path(named)] if named else [*beside, cache.root() / "thp"]
+    return next((p / "libc.a" for p in places if (p / "libc.a").exists()), places[-1] / "libc.a")
+
+
+def digest_of(files: list[Path], *texts: str) -> str:
+    state = hashlib.sha256("\0".join(texts).encode())
+    for file in files:
+        state.update(file.read_bytes())
+    return state.hexdigest()
+
+
+def make(variant: str) -> Toolchain:
+    cc, cxx = compiler("cc", "gcc"), compiler("c++", "g++")
+    versions = (variant, SCRIPT, version(cc), version(cxx))
+    if variant == "plain":
+        return Toolchain(variant, {"cc": cc, "c++": cxx}, digest_of([], *versions))
+    bigleaf = find_bigleaf()
+    option, files = "", libraries(bigleaf)
+    setting = f"BIGLEAF_CC={cc} BIGLEAF_CXX={cxx}"
+    if variant == "thp":
+        libc = thp_libc()
+        if not libc.exists():
+            raise Lacking(f"{libc}: not there; 'bigleaf thp-libc' makes it")
+        option, files = " --libc=thp", [libc, *files]
+        setting += f" BIGLEAF_LIBC_THP={libc.parent}"
+    lines = {kind: f"env {setting} {bigleaf} {kind}{option}" for kind in NAMES}
+    return Toolchain(variant, lines, digest_of(files, *versions))

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: MIT
+"""Builds one variant of one recipe, tries it, and keeps it.
+
+Everything a build says goes to its log. A failure is one line with the log's
+place and its first error; nothing of it stays in the cache.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from bigleaf_bench.build import cache, fetch, recipe as recipes
+from bigleaf_bench.build.recipe import Recipe, Smoke
+from bigleaf_bench.build.toolchain import Toolchain
+from bigleaf_bench.failure import Failure, Lacking
+
+SMOKE_SECONDS = 60
+# What a compiler, a linker or a build system says when it gives up.
+TROUBLE = re.compile(r"error[: ]|undefined reference|cannot find|No space left|\*\*\*", re.I)
+
+
+class NotBuilt(Failure):
+    """A build or its smoke test failed."""
+
+
+def lacking(recipe: Recipe) -> str:
+    """What the machine lacks of the recipe's needs, as Debian packages."""
+    missing = []
+    for need in recipe.needs:
+        probe, _, package = need.partition(" ")
+        kind, _, what = probe.partition(":")
+        found = shutil.which(what) if kind == "cmd" else any(
+            Path(place, what).exists() for place in libraries_and_headers())
+        if not found:
+            missing.append(package.strip() or what)
+    return " ".join(dict.fromkeys(missing))
+
+
+def libraries_and_headers() -> list[Path]:
+    machine = subprocess.run(["cc", "-print-multiarch"], capture_output=True, text=True,
+                             check=False).stdout.strip()
+    return [Path("/usr/include"), Path("/usr/include") / machine, Path("/usr/lib") / machine,
+            Path("/usr/lib"), Path("/usr/lib64")]
+
+
+def install(packages: str) -> None:
+    """As root on Debian what a recipe needs is installed, else asked for."""
+    remedy = f"apt-get install {packages}"
+    if os.geteuid() != 0 or not shutil.which("apt-get"):
+        raise Lacking(f"the build needs more of the machine: {remedy}")
+    done = subprocess.run(
+        ["apt-get", "install", "-y", "-q", "--no-install-recommends", *packages.split()],
+        env=os.environ | {"DEBIAN_FRONTEND": "noninteractive"}, capture_output=True, text=True,
+        check=False)
+    if done.returncode != 0:
+        last = (done.stderr.strip().splitlines() or [""])[-1]
+        raise Lacking(f"{remedy}: failed: {last}")
+
+
+def first_trouble(log: Path) -> str:
+    lines = log.read_text(errors="replace").splitlines()
+    found = [line.strip() for line in lines if TROUBLE.search(line)]
+    full = [line for line in found if "No space left" in line]
+    return (full or found or lines[-1:] or ["it said nothing"])[0][:160]
+
+
+def run_steps(recipe: Recipe, tree: Path, environment: dict[str, str], log: Path,
+              jobs: int) -> None:
+    own = {k: v for k, v in os.environ.items()
+           if not k.startswith(("BIGLEAF_", "DEB_")) and k not in ("CFLAGS", "CXXFLAGS", "LDFLAGS",
+                                                                   "MAKEFLAGS", "LD_PRELOAD")}
+    with log.open("wb") as out:
+        for step in recipe.steps:
+            out.write(f"$ {step}\n".encode())
+            out.flush()
+            done = subprocess.run(["sh", "-eu", "-c", step], cwd=tree, stdin=subprocess.DEVNULL,
+                                  stdout=out, stderr=out, check=False,
+                                  env=own | environment | {"JOBS": str(jobs), "LC_ALL": "C"})
+            if done.returncode != 0:
+                out.flush()
+                raise NotBuilt(f"{recipe.name}: {first_trouble(log)} (log: {log})")
+
+
+def is_static(program: Path) -> bool:
+    """No program interpreter: the kernel loads it alone."""
+    done = subprocess.run(["readelf", "-lW", program], capture_output=True, text=True,
+                          check=False)
+    return done.returncode == 0 and "INTERP" not in done.stdout
+
+
+def smoke_words(smoke: Smoke, programs: Path) -> list[str]:
+    files = recipes.folder() / "smoke"
+    first, *rest = smoke.words
+    return [str(programs / first),
+            *(re.sub(r"\{([\w.+-]+)\}", lambda m: str(files / m[1]), w) for w in rest)]
+
+
+def try_out(recipe: Recipe, smoke: Smoke, programs: Path, log: Path) -> None:
+    words = smoke_words(smoke, programs)
+    problem = ""
+    try:
+        done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              errors="replace", timeout=SMOKE_SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        problem = f"{type(error).__name__}"
+    else:
+        with log.open("a") as out:
+            out.write(f"$ {' '.join(words)}\n{done.stdout}{done.stderr}")
+        if done.returncode != smoke.status:
+            problem = f"exit status {done.returncode} instead of {smoke.status}"
+        elif not re.search(smoke.says, done.stdout, re.M):
+            problem = f"no '{smoke.says}' in its output"
+    if problem:
+        raise NotBuilt(f"{recipe.name}: smoke test '{' '.join(smoke.words)}': {problem} "
+                       f"(log: {log})")
+
+
+def collect(recipe: Recipe, tree: Path, made: Path, log: Path) -> None:
+    (made / "bin").mkdir(parents=True)
+    for name in recipe.programs:
+        program = tree / name
+        if not program.exists():
+            raise NotBuilt(f"{recipe.name}: the build left no {name} (log: {log})")
+        if not is_static(program):
+            raise NotBuilt(f"{recipe.name}: {name} is not static (log: {log})")
+        shutil.copy2(program, made / "bin" / program.name)
+
+
+def build(recipe: Recipe, toolchain: Toolchain, jobs: int, again: bool,
+          tell: Callable[[str], None]) -> tuple[Path, bool]:
+    """The entry of the cache, and whether it was there."""
+    digest = cache.key(recipe.digest, toolchain.digest)
+    place = cache.entry(recipe.name, toolchain.variant, digest)
+    if place.exists() and not again:
+        return place, True
+    packages = lacking(recipe)
+    if packages:
+        tell(f"installing {packages}")
+        install(packages)
+    scratch = log = None
+    try:
+        scratch = cache.scratch(recipe.name, toolchain.variant)
+        log = cache.log(recipe.name, toolchain.variant)
+        build_in(recipe, toolchain, scratch, log, jobs, tell)
+        cache.keep(scratch / "made", place)
+    except OSError as error:
+        where = error.filename or cache.root()
+        what = "the disk is full" if error.errno in (errno.ENOSPC, errno.EDQUOT) \
+            else error.strerror or str(error)
+        raise NotBuilt(f"{recipe.name}: {where}: {what}; nothing of it was kept") from None
+    finally:
+        if scratch:
+            shutil.rmtree(scratch, ignore_errors=True)
+    return place, False
+
+
+def build_in(recipe: Recipe, toolchain: Toolchain, scratch: Path, log: Path, jobs: int,
+             tell: Callable[[str], None]) -> None:
+    began = time.monotonic()
+    tell("fetching")
+    fetch.source(recipe, scratch / "tree")
+    tell("building")
+    environment = toolchain.install(scratch / "bin")
+    run_steps(recipe, scratch / "tree", environment, log, jobs)
+    tell("trying")
+    made = scratch / "made"
+    collect(recipe, scratch / "tree", made, log)
+    for smoke in recipe.smoke:
+        try_out(recipe, smoke, made / "bin", log)
+    shutil.copy2(log, made / "build.log")
+    note = {"schema": "bigleaf.build/1", "recipe": recipe.name, "variant": toolchain.variant,
+            "source": recipe.source, "seconds": round(time.monotonic() - began, 1),
+            "programs": {p.name: fetch.sha256(p) for p in sorted((made / "bin").iterdir())}}
+    (made / "build.json").write_text(json.dumps(note, indent=1) + "\n")

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: MIT
+"""A campaign on a cluster: one job array through submitit, merged as it comes.
+
+A block is a task, so that what is compared runs on one machine. Each run
+leaves one file in parts/, written whole; this process merges them into the
+journal. A task that Slurm no longer knows and that left runs out was lost: it
+is submitted again, as often as `MOST_TRIES`. What was submitted stands in
+tasks.jsonl: a campaign that is killed adopts its tasks when it is given again.
+"""
+
+from __future__ import annotations
+
+import getpass
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import submitit
+
+from bigleaf_bench import execute, instances, measure
+from bigleaf_bench.conduct import Options, keep
+from bigleaf_bench.failure import Lacking, WrongAnswer, WrongUse
+from bigleaf_bench.journal import Journal, passing
+from bigleaf_bench.progress import Voice
+from bigleaf_bench.schedule import Block, Job
+
+POLL_SECONDS = 2.0
+MOST_TRIES = 3
+# Slurm's own default for MaxArraySize is 1001.
+MOST_TASKS = 1000
+# How long a task may be out of Slurm's sight before it counts as lost: its
+# files may take a while to be seen from here.
+LOST_SECONDS = 10.0
+MINUTES_EXTRA = 5
+
+
+@dataclass
+class Task:
+    """A submitted block."""
+
+    id: str
+    block: Block
+    tries: int = 1
+    missed: float = 0.0
+
+
+def part(folder: Path, job: Job) -> Path:
+    return folder / "parts" / f"{hashlib.sha256(job.key.encode()).hexdigest()[:24]}.json"
+
+
+def work(block: Block, context: execute.Context) -> int:
+    """On a node: runs what of the block has left no file yet."""
+    limits = context.campaign.limits
+    machine = measure.probe(context.campaign.isolation)
+    cores = sorted(os.sched_getaffinity(0))[:limits.cores]
+    runner = measure.Runner(machine, limits, cores, context.folder)
+    try:
+        for job in block:
+            path = part(context.folder, job)
+            if path.exists():
+                continue
+            record = execute.execute(job, context, runner, [])
+            if record is None:
+                return 1
+            with instances.whole(path) as out:
+                out.write(json.dumps(record).encode())
+    finally:
+        runner.close()
+    return 0
+
+
+def known_to_slurm() -> set[str] | None:
+    """The tasks of this user that wait or run; None: Slurm does not answer."""
+    done = subprocess.run(["squeue", "-h", "-r", "-u", getpass.getuser(), "-o", "%i"],
+                          capture_output=True, text=True, timeout=60, check=False)
+    return set(done.stdout.split()) if done.returncode == 0 else None
+
+
+def executor(context: execute.Context, options: Options, longest: int) -> submitit.SlurmExecutor:
+    limits = context.campaign.limits
+    seconds = longest * (limits.seconds * measure.WALL_FACTOR + measure.WALL_EXTRA)
+    result = submitit.SlurmExecutor(folder=context.folder / "slurm")
+    extra = {}
+    for word in options.slurm:
+        name, equals, value = word.partition("=")
+        if not equals:
+            raise WrongUse(f"--slurm: '{word}' is not NAME=VALUE")
+        extra[name.replace("-", "_")] = value
+    result.update_parameters(
+        job_name=f"bigleaf-{context.campaign.name}", cpus_per_task=limits.cores,
+        time=int(seconds // 60) + MINUTES_EXTRA, array_parallelism=options.workers,
+        additional_parameters={"requeue": True, **extra},
+        setup=[f"export PYTHONPATH={measure.PACKAGES}"],
+        **({"mem": f"{(limits.memory >> 20) + 512}MB"} if limits.memory else {}))
+    return result
+
+
+class Cluster:
+    """The tasks of a campaign and what is known of them."""
+
+    def __init__(self, context: execute.Context, journal: Journal, voice: Voice,
+                 options: Options):
+        self.context, self.journal, self.voice, self.options = context, journal, voice, options
+        self.tasks: list[Task] = []
+        self.list = context.folder / "tasks.jsonl"
+        (context.folder / "parts").mkdir(exist_ok=True)
+
+    def submit(self, blocks: list[Block], tries: int = 1) -> None:
+        longest = max(map(len, blocks))
+        for first in range(0, len(blocks), MOST_TASKS):
+            some = blocks[first:first + MOST_TASKS]
+            submitter = executor(self.context, self.options, longest)
+            jobs = submitter.map_array(work, some, [self.context] * len(some))
+            with self.list.open("a", encoding="utf-8") as file:
+                for job, block in zip(jobs, some, strict=True):
+                    self.tasks.append(Task(job.job_id, block, tries))
+                    file.write(json.dumps({"id": job.job_id,
+                                           "keys": [j.key for j in block]}) + "\n")
+
+    def adopt(self, blocks: list[Block]) -> list[Block]:
+        """Takes over what an earlier campaign submitted; what is left."""
+        alive = known_to_slurm() or set()
+        lines = self.list.read_text(encoding="utf-8").splitlines() if self.list.exists() else []
+        owner = {key: task["id"] for task in map(json.loads, lines) if task["id"] in alive
+                 for key in task["keys"]}
+        left = []
+        for block in blocks:
+            if block[0].key in owner:
+                self.tasks.append(Task(owner[block[0].key], block))
+            else:
+                left.append(block)
+        return left
+
+    def merge(self) -> None:
+        """What has come into the journal."""
+        for task in self.tasks:
+            for job in task.block:
+                path = part(self.context.folder, job)
+                if job.key in self.journal.keys or not path.exists():
+                    continue
+                record = execute.read_json(path)
+                if record:
+                    keep(record, self.journal, self.voice, self.options.keep_going)
+
+    def missing(self, task: Task) -> Block:
+        return [job for job in task.block if job.key not in self.journal.keys]
+
+    def again(self) -> None:
+        """Submits what was lost; gives up on what is lost every time."""
+        alive = known_to_slurm()
+        self.tasks = [task for task in self.tasks if self.missing(task)]
+        if alive is None:
+            return
+        for task in list(self.tasks):
+            if task.id in alive:
+                task.missed = 0.0
+                continue
+            task.missed = task.missed or time.monotonic()
+            if time.monotonic() - task.missed < LOST_SECONDS:
+                continue
+            self.tasks.remove(task)
+            if task.tries < MOST_TRIES:
+                self.voice.say(f"task {task.id} was lost: submitted again")
+                self.submit([self.missing(task)], task.tries + 1)
+            else:
+                self.give_up(task)
+
+    def give_up(self, task: Task) -> None:
+        for job in self.missing(task):
+            status = f"lost ({MOST_TRIES} times; last as task {task.id})"
+            keep({**execute.identity(job, None), "status": status, "answer": "",
+                  "valid": False}, self.journal, self.voice, True)
+
+    def cancel(self) -> None:
+        for task in self.tasks:
+            subprocess.run(["scancel", task.id], check=False, timeout=60)
+
+
+def run(blocks: list[Block], context: execute.Context, journal: Journal, voice: Voice,
+        options: Options) -> None:
+    """Until every run of these blocks is in the journal."""
+    if not shutil.which("sbatch"):
+        raise Lacking("--executor=slurm: no sbatch here: run this on a machine that submits "
+                      "to Slurm")
+    context = replace(context, folder=context.folder.resolve())
+    cluster = Cluster(context, journal, voice, options)
+    # What ended meanwhile is merged before anything is submitted.
+    cluster.tasks = [Task("", block) for block in blocks]
+    for job in (job for block in blocks for job in block):
+        path = part(context.folder, job)
+        if path.exists() and passing(execute.read_json(path) or {"status": "lost"}):
+            path.unlink()
+    try:
+        cluster.merge()
+        cluster.tasks = []
+        left = [[j for j in block if j.key not in journal.keys] for block in blocks]
+        if left := cluster.adopt([block for block in left if block]):
+            cluster.submit(left)
+        while cluster.tasks:
+            time.sleep(POLL_SECONDS)
+            cluster.merge()
+            cluster.again()
+    except WrongAnswer:
+        cluster.cancel()
+        raise

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: MIT
+"""Tables, plots, report and result XML from results that are known."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy
+import pytest
+
+from bigleaf_bench import bootstrap, plots, report, resultxml, tables
+from bigleaf_bench.failure import WrongUse
+from bigleaf_bench.records import Results
+
+CAMPAIGN = """
+name = "known"
+[limits]
+seconds = 100
+[[instances]]
+name = "all"
+files = ["*.cnf"]
+[[tools]]
+use = "minisat"
+sets = ["all"]
+[[tools]]
+use = "clasp"
+sets = ["all"]
+[[variants]]
+name = "base"
+[[variants]]
+name = "thp"
+"""
+HOUR = 3600.0
+
+
+def record(tool, instance, variant, seconds, status="ok", objection="", **more) -> dict:
+    ok = status == "ok"
+    return {
+        "schema": "bigleaf.bench/1", "key": f"measure|{tool}|all/{instance}|{variant}|0",
+        "purpose": "measure", "tool": tool, "category": {"clasp": "ASP"}.get(tool, "SAT"),
+        "set": "all", "instance": instance, "family": instance[0], "variant": variant,
+        "kind": variant, "repetition": 0, "host": "h", "stands_in": "", "expected": "",
+        "status": status, "answer": "unsat" if ok else "", "checked": "", "objection": objection,
+        "valid": ok and not objection, "cpu_seconds": seconds + 1, "wall_seconds": seconds + 2,
+        "memory_bytes": 2 << 20, "exit_status": 20, "signal": None, "termination": "",
+        "started": "2026-11-21T10:00:00", "backing": {
+            "coverage": 0.9 if variant == "thp" else 0.0, "heap_bytes": 64 << 20,
+            "heap_huge_bytes": 0, "pool_bytes": 0, "huge_bytes": 0, "bytes": 64 << 20,
+            "heap": "none", "heap_reason": "", "text": "none", "minor_faults": 7,
+            "peak_rss_bytes": 64 << 20, "user_seconds": seconds, "system_seconds": 0.0,
+            "wall_seconds": seconds + 1}, **more}
+
+
+def known() -> list[dict]:
+    """minisat: a and b by both, c by thp only, d not as labelled."""
+    result = [record("minisat", "a.cnf", "base", 1 * HOUR),
+              record("minisat", "a.cnf", "thp", 0.5 * HOUR),
+              record("minisat", "b.cnf", "base", 3 * HOUR),
+              record("minisat", "b.cnf", "thp", 2.5 * HOUR),
+              record("minisat", "c.cnf", "base", 100, "timeout"),
+              record("minisat", "c.cnf", "thp", 28),
+              record("minisat", "d.cnf", "base", 9 * HOUR),
+              record("minisat", "d.cnf", "thp", 1, objection="1% of the heap is huge"),
+              record("clasp", "a.cnf", "base", 2 * HOUR),
+              record("clasp", "a.cnf", "thp", 1 * HOUR),
+              record("clasp", "b.cnf", "base", 1, "crash (signal 11)"),
+              record("clasp", "b.cnf", "thp", 1 * HOUR)]
+    tlb = {**record("minisat", "a.cnf", "base", 1), "purpose": "tlb", "answer": "",
+           "key": "tlb|minisat|all/a.cnf|base|0", "tlb": {"base": 4e13, "huge": 1e12}}
+    return [*result, tlb]
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    (tmp_path / "campaign.toml").write_text(CAMPAIGN, encoding="ascii")
+    text = "".join(json.dumps(r) + "\n" for r in known())
+    (tmp_path / "runs.jsonl").write_text(text, encoding="ascii")
+    return tmp_path
+
+
+@pytest.fixture
+def results(folder) -> Results:
+    return Results.load(folder)
+
+
+def test_table_2(results):
+    # Solved: d counts for base alone. Hours: a and b, which both solved: 4
+    # and 3. Misses per second: of a alone, over 3600 s and the bus's 2.4e9.
+    assert tables.table_2(results) == [[
+        "MiniSat", "3", "3", "4.00", "3.00", "25.00", "-", "4.0e+13", "1.0e+12", "2.50",
+        "462.96", "23.15"]]
+
+
+def test_table_3_counts_timeouts_as_the_limit(results):
+    # minisat: a, b, and c with 100 s against 28 s. clasp: a; a crash is no time.
+    assert tables.table_3(results) == [
+        ["SAT", "MiniSat", "4.03", "3.01", "25.32",
+         tables.table_3(results)[0][5], "3"],
+        ["ASP", "clasp", "2.00", "1.00", "50.00", "-", "1"]]
+
+
+def test_text_names_what_is_missing_and_what_is_not_counted(results):
+    text = tables.paper(results)
+    assert "Lingeling: not in this campaign" in text and "cbmc: not in this campaign" in text
+    assert "1 runs were not backed as labelled" in text
+    widths = {len(line) for line in text.splitlines()[:3]}
+    assert max(widths) < 160
+
+
+def test_csv_and_latex(results):
+    second, third = tables.paper(results, "csv").split("\n\n")
+    assert next(csv.DictReader(io.StringIO(second)))["s [%]"] == "25.00"
+    assert [row["Tool"] for row in csv.DictReader(io.StringIO(third))] == ["MiniSat", "clasp"]
+    latex = tables.paper(results, "latex")
+    assert latex.count(r"\begin{table}") == latex.count(r"\end{table}") == 2
+    assert r"s [\%]" in latex and r"\#\_n" in latex
+    assert not re.search(r"(?<!\\)[%_#]", re.sub(r"^%.*$", "", latex, flags=re.MULTILINE)
+                         .replace("tab:thp-sat", "").replace("tab:thp-reasoners", ""))
+
+
+def test_intervals_hold_what_they_should():
+    chance = numpy.random.default_rng(1)
+    hits = 0
+    for _ in range(60):
+        base = chance.lognormal(3, 1, 40)
+        huge = base * chance.normal(0.85, 0.05, 40)
+        low, high = bootstrap.saved_interval(base, huge)
+        hits += low <= 15 <= high
+    assert hits >= 48, f"{hits} of 60 intervals hold the true 15 %"
+    assert bootstrap.saved_interval(numpy.ones(2), numpy.ones(2)) is None
+
+
+def test_unknown_variants_and_folders_are_named(folder):
+    with pytest.raises(WrongUse, match="no variant 'x' here"):
+        Results.load(folder, base="x")
+    with pytest.raises(WrongUse, match="no results here"):
+        Results.load(folder / "nowhere")
+
+
+def test_plots(results, tmp_path):
+    made = plots.write(results, tmp_path / "plots", list(plots.DRAWN))
+    assert len(made) == 8
+    for path in made:
+        data = path.read_bytes()
+        if path.suffix == ".svg":
+            ElementTree.fromstring(data)
+        else:
+            assert data.startswith(b"\x89PNG")
+    again = plots.draw(results, "scatter", ("svg",))["svg"]
+    assert again == (tmp_path / "plots" / "scatter.svg").read_bytes(), "equal bytes"
+    for gain in plots.GAINS:
+        assert f"{gain} %".encode() in again
+
+
+def test_report_is_one_file(results, folder):
+    path = report.write(results, folder / "report.html")
+    page = path.read_text(encoding="utf-8")
+    assert page.count("<svg") == 4 and 'name="viewport"' in page
+    outside = re.findall(r'(?:src|href)="(?!#)[^"]*"', page)
+    assert not outside, "nothing is fetched"
+    ids = re.findall(r'\bid="([^"]*)"', page)
+    assert len(ids) == len(set(ids))
+    assert "not backed as labelled: 1% of the heap is huge" in page
+
+
+def test_text_from_tools_is_escaped(folder):
+    bad = record("minisat", "e.cnf", "base", 1, "error (<script>alert(1)</script>)")
+    with (folder / "runs.jsonl").open("a", encoding="ascii") as file:
+        file.write(json.dumps(bad) + "\n")
+    page = report.page(Results.load(folder))
+    assert "<script>" not in page and "&lt;script&gt;" in page
+
+
+def test_result_xml_for_table_generator(results, folder):
+    paths = resultxml.export(results, folder)
+    assert len(paths) == 4
+    done = subprocess.run(
+        [sys.executable, "-c", "from benchexec.tablegenerator import main; main()",
+         "--no-diff", "-q", "-o", folder / "table", *paths],
+        capture_output=True, text=True, check=False)
+    made = list((folder / "table").glob("*.table.csv"))
+    assert made, done.stderr
+    text = made[0].read_text(encoding="utf-8")
+    assert "a.cnf" in text and "minisat" in text and "3601.0" in text
+    assert "not counted" in text
