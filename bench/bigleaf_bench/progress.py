@@ -61,7 +61,7 @@ class Voice:
         self.plain = plain or not self.console.is_terminal
         self.bar = Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
                             TextColumn("{task.fields[eta]}"), console=self.console,
-                            disable=self.plain, transient=True)
+                            disable=self.plain, transient=True, refresh_per_second=1)
         self.task = self.bar.add_task("runs", total=self.total, eta=self.eta())
 
     def __enter__(self):

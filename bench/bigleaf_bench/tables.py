@@ -116,14 +116,13 @@ def tlb(pairs: pandas.DataFrame) -> list[str]:
 
 def remarks(results: Results) -> list[str]:
     """Stand-ins, rows of the papers that nobody ran, invalid runs."""
-    ran = set(results.runs["tool"])
     lines = []
-    for name, tool in {**{k: v for k, v in TABLE_2.items()},
-                       **{k[1]: v for k, v in TABLE_3.items()}}.items():
-        if tool not in ran:
+    for name, tool in {**TABLE_2, **{key[1]: tool for key, tool in TABLE_3.items()}}.items():
+        of = results.runs[results.runs["tool"] == tool]
+        if of.empty:
             lines.append(f"{name}: not in this campaign")
-        elif not results.runs[(results.runs["tool"] == tool) & results.runs["valid"]].size:
-            lines.append(f"{name}: no run that counts")
+        elif not of["valid"].any():
+            lines.append(f"{name}: no run that counts; {of['status'].mode()[0]}")
         elif stand_in := results.stands_in(tool):
             lines.append(f"{name}: {stand_in} stood in")
     invalid = [r for r in results.records if r["status"] == "ok" and r.get("objection")]

@@ -131,6 +131,42 @@ def test_a_run_that_is_not_what_its_label_says_is_not_counted(bench):
     assert "1 runs were not backed as labelled" in bench("tables", "paper", bench.results).out
 
 
+PROOFS = "[checks]\nproofs = true\n"
+
+
+def test_proofs_are_checked(bench):
+    if not shutil.which("drat-trim"):
+        pytest.skip("drat-trim is not here")
+    bench.write("a.cnf", UNSAT)
+    bench.write("campaign.toml", HEAD + PROOFS + real("cadical") + VARIANTS)
+    ended = bench.run()
+    assert ended.status == 0, ended.err
+    proofs = [r for r in bench.records() if r["purpose"] == "proof"]
+    assert [(r["status"], r["checked"]) for r in proofs] == [("ok", "proof")] * 2
+
+
+def test_a_proof_that_does_not_hold_is_a_wrong_answer(bench):
+    if not shutil.which("drat-trim"):
+        pytest.skip("drat-trim is not here")
+    bench.write("a.cnf", SAT)
+    # Called with a proof it is given five words, the last of them the file.
+    liar = bench.tool("liar", 'if [ $# = 5 ]; then echo 0 > "$5"; fi; exit 20')
+    bench.write("campaign.toml", HEAD + PROOFS + liar + BASE)
+    ended = bench.run()
+    assert ended.status == 1 and "the proof does not hold" in ended.err
+
+
+def test_without_a_checker_that_is_a_status(bench):
+    bench.write("a.cnf", UNSAT)
+    bench.write("campaign.toml", HEAD + PROOFS + bench.tool("right", "exit 20") + BASE)
+    nowhere = f"{os.path.dirname(os.environ['BIGLEAF_COMMAND'])}:/usr/bin:/bin"
+    if shutil.which("drat-trim", path=nowhere):
+        pytest.skip("drat-trim is in the system's folders")
+    assert bench.run(env={"PATH": nowhere}).status == 0
+    assert [r["status"] for r in bench.records() if r["purpose"] == "proof"] == [
+        "missing tool (drat-trim)"]
+
+
 def slow_campaign(bench, count: int) -> None:
     for i in range(count):
         bench.write(f"{i}.cnf", UNSAT)

@@ -3,7 +3,8 @@
 
     debian  a source package by the checksum of its .dsc, from the mirrors that
             apt uses here; deb-src lines are not needed
-    pypi    a source distribution, by pip
+    pypi    a source distribution, from the index that pip uses
+    crate   a Rust package that carries C sources; BIGLEAF_CRATES says from where
     url     a tarball
     git     a commit
 
@@ -12,14 +13,15 @@ Nothing enters the cache before its checksum is right.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
 import shutil
 import subprocess
-import tarfile
-import tempfile
+import sys
 import urllib.error
+import urllib.parse
 import urllib.request
 from pathlib import Path
 from urllib.parse import quote
@@ -86,6 +88,8 @@ def kept(name: str, wanted: str, urls: list[str]) -> Path:
             reasons.append(f"{url}: {error.code} {error.reason}")
             continue
         except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise
             reason = getattr(error, "reason", error)
             reasons.append(f"{url}: {getattr(reason, 'strerror', None) or reason}")
             continue
@@ -130,25 +134,46 @@ def debian(source: dict[str, str]) -> list[Path]:
     return files
 
 
+def pip_index() -> str:
+    """Where pip looks, as the user configured it or by its own default."""
+    for words in (["-m", "pip", "config", "get", "global.index-url"],
+                  ["-c", "from pip._internal.models.index import PyPI; print(PyPI.simple_url)"]):
+        done = subprocess.run([sys.executable, *words], capture_output=True, text=True,
+                              check=False)
+        if done.returncode == 0 and done.stdout.strip():
+            return os.environ.get("PIP_INDEX_URL") or done.stdout.strip()
+    raise Lacking("pip: not found, and it knows where Python packages are; apt-get install "
+                  "python3-pip")
+
+
 def pypi(source: dict[str, str]) -> Path:
+    """The index lists each file with its checksum; the right one is the file."""
     wanted = source["sha256"]
-    folder = cache.sources() / wanted[:16]
-    for file in folder.glob("*.tar.gz"):
-        if sha256(file) == wanted:
-            return file
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        done = subprocess.run(
-            ["python3", "-m", "pip", "download", "--quiet", "--no-deps", "--no-build-isolation",
-             "--no-binary", ":all:", "--dest", scratch,
-             f"{source['package']}=={source['version']}"],
-            capture_output=True, text=True, check=False)
-        found = list(Path(scratch).glob("*.tar.gz"))
-        if not found:
-            last = (done.stderr.strip().splitlines() or ["pip said nothing"])[-1]
-            raise NotFetched(f"{source['package']} {source['version']}: {last}")
-        check(found[0], wanted, found[0].name)
-        return found[0].rename(folder / found[0].name)
+    file = cache.sources() / wanted[:16] / f"{source['package']}-{source['version']}.tar.gz"
+    if file.exists() and sha256(file) == wanted:
+        return file
+    page = f"{pip_index().rstrip('/')}/{source['package']}/"
+    try:
+        with urllib.request.urlopen(page, timeout=TIMEOUT) as answer:
+            text = answer.read().decode()
+    except OSError as error:
+        raise NotFetched(f"{page}: {getattr(error, 'reason', error)}; is there a network, and a "
+                         "proxy set?") from None
+    found = re.search(rf'href="([^"#]+)#sha256={wanted}"', text)
+    if not found:
+        raise NotFetched(f"{page}: lists no file of checksum {wanted[:16]}...; the recipe is of "
+                         "another version")
+    return kept(file.name, wanted, [urllib.parse.urljoin(page, found[1])])
+
+
+def crate(source: dict[str, str]) -> Path:
+    base = os.environ.get("BIGLEAF_CRATES")
+    name, version = source["package"], source["version"]
+    if not base:
+        raise Lacking(f"{name} {version} is a Rust package: say in BIGLEAF_CRATES under which "
+                      "URL NAME/NAME-VERSION.crate is to be had")
+    file = f"{name}-{version}.crate"
+    return kept(file, source["sha256"], [f"{base.rstrip('/')}/{name}/{file}"])
 
 
 def git(source: dict[str, str], into: Path) -> None:
@@ -163,11 +188,21 @@ def git(source: dict[str, str], into: Path) -> None:
             raise NotFetched(f"{source['url']}: {last}")
 
 
+def untar(archive: Path, into: Path) -> None:
+    """By tar, which leaves nothing outside the folder."""
+    into.mkdir(parents=True, exist_ok=True)
+    done = subprocess.run(["tar", "-x", "--no-same-owner", "-f", archive, "-C", into],
+                          capture_output=True, text=True, check=False)
+    if "No space left" in done.stderr:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(into))
+    if done.returncode != 0:
+        raise NotFetched(f"{archive}: {(done.stderr.strip().splitlines() or ['tar failed'])[0]}")
+
+
 def extract(archive: Path, into: Path) -> None:
     """Its one folder's contents (or its own, where it has several) into `into`."""
     scratch = into.with_name(into.name + ".unpacked")
-    with tarfile.open(archive) as tar:
-        tar.extractall(scratch, filter="data")
+    untar(archive, scratch)
     inside = list(scratch.iterdir())
     root = inside[0] if len(inside) == 1 and inside[0].is_dir() else scratch
     into.mkdir(parents=True, exist_ok=True)
@@ -196,8 +231,7 @@ def unpack_debian(files: list[Path], into: Path) -> None:
     for file in archives:
         component = re.search(r"\.orig-([\w-]+)\.tar", file.name)
         if ".debian.tar" in file.name:
-            with tarfile.open(file) as tar:
-                tar.extractall(into, filter="data")
+            untar(file, into)
         else:
             extract(file, into / component[1] if component else into)
     patch(into)
@@ -210,6 +244,8 @@ def source(recipe: Recipe, into: Path) -> None:
         unpack_debian(debian(recipe.source), into)
     elif kind == "pypi":
         extract(pypi(recipe.source), into)
+    elif kind == "crate":
+        extract(crate(recipe.source), into)
     elif kind == "url":
         url = recipe.source["url"]
         extract(kept(url.rsplit("/", 1)[-1], recipe.source["sha256"], [url]), into)

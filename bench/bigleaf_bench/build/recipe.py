@@ -33,6 +33,7 @@ from bigleaf_bench.failure import Lacking, WrongUse
 KINDS = {
     "debian": {"package", "version", "sha256"},
     "pypi": {"package", "version", "sha256"},
+    "crate": {"package", "version", "sha256"},
     "url": {"url", "sha256"},
     "git": {"url", "commit"},
 }

@@ -68,8 +68,9 @@ def install(packages: str) -> None:
 def first_trouble(log: Path) -> str:
     lines = log.read_text(errors="replace").splitlines()
     found = [line.strip() for line in lines if TROUBLE.search(line)]
-    full = [line for line in found if "No space left" in line]
-    return (full or found or lines[-1:] or ["it said nothing"])[0][:160]
+    if any("No space left" in line for line in found):
+        return "the disk is full"
+    return (found or lines[-1:] or ["it said nothing"])[0][:160]
 
 
 def run_steps(recipe: Recipe, tree: Path, environment: dict[str, str], log: Path,
@@ -85,7 +86,6 @@ def run_steps(recipe: Recipe, tree: Path, environment: dict[str, str], log: Path
                                   stdout=out, stderr=out, check=False,
                                   env=own | environment | {"JOBS": str(jobs), "LC_ALL": "C"})
             if done.returncode != 0:
-                out.flush()
                 raise NotBuilt(f"{recipe.name}: {first_trouble(log)} (log: {log})")
 
 

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: MIT
+"""Where instances come from: files, folders, archives by URL, generators."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import hashlib
+import lzma
+import tarfile
+
+import pytest
+from conftest import SAT, UNSAT
+
+from bigleaf_bench import campaign, instances
+from bigleaf_bench.failure import Lacking, WrongUse
+
+REST = '[[tools]]\nuse = "minisat"\nsets = ["all"]\n[[variants]]\nname = "base"\n'
+
+
+def prepared(folder, text: str, say=lambda text: None):
+    found = campaign.parse(folder / "c.toml", f'[[instances]]\nname = "all"\n{text}\n{REST}')
+    return instances.prepare(found, folder / "made", say)
+
+
+def test_packed_files_are_unpacked_once(tmp_path):
+    for suffix, pack in ((".xz", lzma.open), (".gz", gzip.open), (".bz2", bz2.open)):
+        with pack(tmp_path / f"a{suffix[1]}.cnf{suffix}", "wb") as file:
+            file.write(SAT.encode())
+    found = prepared(tmp_path, 'files = ["*.cnf.*"]\nanswers = {"ax*" = "sat"}')
+    assert [i.name for i in found] == ["ab.cnf", "ag.cnf", "ax.cnf"]
+    assert [i.expected for i in found] == ["", "", "sat"]
+    assert all(i.path.read_text(encoding="ascii") == SAT and not i.problem for i in found)
+    first = found[0].path.stat().st_mtime_ns
+    assert prepared(tmp_path, 'files = ["*.cnf.*"]')[0].path.stat().st_mtime_ns == first
+
+
+def test_folders_and_sets_that_may_be_empty(tmp_path):
+    (tmp_path / "in" / "deep").mkdir(parents=True)
+    (tmp_path / "in" / "deep" / "a.cnf").write_text(SAT, encoding="ascii")
+    (tmp_path / "in" / "notes.md").write_text("x", encoding="ascii")
+    found = prepared(tmp_path, 'folder = "in"\nmember = "*.cnf"\nfamily = "f"')
+    assert [(i.name, i.family) for i in found] == [("a.cnf", "f")]
+    said = []
+    assert prepared(tmp_path, 'files = ["$NOWHERE_AT_ALL/*.cnf"]\noptional = true',
+                    said.append) == []
+    assert said[-1] == "note: instance set all is empty here, and left out"
+
+
+@pytest.fixture
+def archive(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for name, text in (("a.cnf", SAT), ("b.cnf", UNSAT), ("c.txt", "x")):
+        (tmp_path / name).write_text(text, encoding="ascii")
+    path = tmp_path / "set.tar.gz"
+    with tarfile.open(path, "w:gz") as tar:
+        for name in ("a.cnf", "b.cnf", "c.txt"):
+            tar.add(tmp_path / name, f"x/{name}")
+    return path
+
+
+def test_archives_by_url_and_checksum(tmp_path, archive):
+    digest = hashlib.sha256(archive.read_bytes()).hexdigest()
+    text = f'url = "{archive.as_uri()}"\nsha256 = "{digest}"\nmember = "*.cnf"'
+    assert [i.name for i in prepared(tmp_path, text)] == ["a.cnf", "b.cnf"]
+    archive.unlink()
+    assert len(prepared(tmp_path, text)) == 2, "from the cache"
+
+
+def test_what_comes_is_checked(tmp_path, archive):
+    text = f'url = "{archive.as_uri()}"\nsha256 = "{"0" * 64}"'
+    with pytest.raises(WrongUse, match="SHA-256 is "):
+        prepared(tmp_path, text)
+    with pytest.raises(Lacking, match="No such file"):
+        prepared(tmp_path, f'url = "{archive.as_uri()}.not"\nsha256 = "{"0" * 64}"')
+    assert not list((tmp_path / "cache").rglob("set.tar.gz"))
+
+
+def test_generators(tmp_path):
+    found = prepared(tmp_path, 'generate = "quasigroup"\narguments = ["4", "5 --seed=2"]')
+    assert [i.name for i in found] == ["quasigroup_4.cnf", "quasigroup_5_seed_2.cnf"]
+    with pytest.raises(WrongUse, match="no generator 'x'"):
+        prepared(tmp_path, 'generate = "x"')
+    with pytest.raises(WrongUse, match="quasigroup 1: .*need order"):
+        prepared(tmp_path, 'generate = "quasigroup"\narguments = ["1"]')
