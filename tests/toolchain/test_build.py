@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: MIT
+"""`bigleaf-bench build` on recipes of our own: what it builds, and how it fails."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tarfile
+import tomllib
+from pathlib import Path
+
+import pytest
+from conftest import COMMAND, SOURCE, Ended, environment
+
+SOLVER = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+int main(int argc, char **argv) {
+    volatile char *p = malloc(16 << 20);
+    for (int i = 0; i < 16 << 20; i += 4096)
+        p[i] = (char)argc;
+    int unsat = argc > 1 && strstr(argv[1], "unsat");
+    puts(unsat ? "s UNSATISFIABLE" : "s SATISFIABLE");
+    return unsat ? 20 : 10;
+}
+"""
+RECIPE = """
+summary = "a solver of the tests"
+[source]
+kind = "url"
+url = "{url}"
+sha256 = "{sha256}"
+[build]
+steps = ["cc -O1 -c solver.c", "cc -o tiny solver.o {link}"]
+programs = ["tiny"]
+[[smoke]]
+words = ["tiny", "{{sat.cnf}}"]
+status = {status}
+says = "^s SATIS"
+[table]
+words = ["tiny", "{{file}}"]
+"""
+
+if sys.version_info < (3, 11):
+    pytest.skip("bigleaf-bench needs Python 3.11", allow_module_level=True)
+
+
+class Workshop:
+    """A folder of recipes, a source, and a cache of their own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.recipes, self.cache = folder / "solvers", folder / "cache"
+        (self.recipes / "smoke").mkdir(parents=True)
+        (self.recipes / "smoke/sat.cnf").write_text("p cnf 1 1\n1 0\n")
+        (folder / "solver.c").write_text(SOLVER)
+        self.archive = folder / "tiny-1.tar.gz"
+        with tarfile.open(self.archive, "w:gz") as tar:
+            tar.add(folder / "solver.c", "tiny-1/solver.c")
+
+    def write(self, **changes: str) -> None:
+        values = {
+            "url": self.archive.as_uri(),
+            "sha256": hashlib.sha256(self.archive.read_bytes()).hexdigest(),
+            "link": "",
+            "status": "10",
+        } | changes
+        (self.recipes / "tiny.toml").write_text(RECIPE.format_map(values))
+
+    def __call__(self, *words: str | Path, before: tuple[str, ...] = ()) -> Ended:
+        done = subprocess.run(
+            [*before, sys.executable, "-m", "bigleaf_bench", "build", "--plain", *words],
+            env=environment() | {
+                "BIGLEAF_COMMAND": str(COMMAND),
+                "BIGLEAF_SOLVERS": str(self.recipes),
+                "BIGLEAF_CACHE": str(self.cache),
+                "PYTHONPATH": str(SOURCE / "bench"),
+            },
+            stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            timeout=120, check=False,
+        )  # fmt: skip
+        return Ended(done.returncode, done.stdout, done.stderr)
+
+    def kept(self) -> list[str]:
+        """What is in the cache besides logs and sources."""
+        return [
+            file.name
+            for folder in ("solvers", "work")
+            for file in (self.cache / folder).glob("*")
+        ]
+
+
+@pytest.fixture
+def workshop(tmp_path: Path) -> Workshop:
+    made = Workshop(tmp_path)
+    made.write()
+    return made
+
+
+def fails(workshop: Workshop, status: int, *texts: str) -> None:
+    ended = workshop("--variant", "plain", "tiny")
+    assert ended.status == status, ended
+    line = ended.err.splitlines()[-1]
+    for text in texts:
+        assert text in line
+    assert ended.out == ""
+    assert workshop.kept() == []
+
+
+def test_builds_static_variants_once(workshop: Workshop, tmp_path: Path) -> None:
+    words = ("--variant", "plain", "--variant", "bigleaf", "tiny")
+    ended = workshop(*words, "--into", tmp_path / "bin")
+    assert ended.status == 0, ended
+    facts = {}
+    for variant in ("plain", "bigleaf"):
+        program = tmp_path / "bin" / f"tiny-{variant}"
+        assert subprocess.run([program], capture_output=True).returncode == 10
+        doctor = subprocess.run(
+            [COMMAND, "doctor", "--json", program], capture_output=True
+        )
+        facts[variant] = json.loads(doctor.stdout)
+        assert facts[variant]["static"]
+    assert not facts["plain"]["bigleaf_version"]
+    assert facts["bigleaf"]["bigleaf_version"]
+    again = workshop(*words)
+    assert again.err.count("from the cache") == 2
+    programs = [Path(line) for line in again.out.splitlines()]
+    assert len(programs) == 2
+    note = json.loads((programs[0].parents[1] / "build.json").read_text())
+    assert note["schema"] == "bigleaf.build/1"
+    workshop.write(link="-O1")
+    assert "from the cache" not in workshop(*words).err
+
+
+def test_one_table_of_all_states(workshop: Workshop, tmp_path: Path) -> None:
+    file = tmp_path / "one.cnf"
+    file.write_text("p cnf 1 1\n1 0\n")
+    ended = workshop("--variant", "plain", "--variant", "bigleaf", "tiny",
+                     "--runs", "1", "--table", file)  # fmt: skip
+    assert ended.status == 0, ended
+    rows = [line.split() for line in ended.out.splitlines() if line.startswith("tiny")]
+    assert len(rows) == 3
+    head = next(x for x in ended.out.splitlines() if x.startswith("solver"))
+    assert "CPU, s" in head and "coverage" in head
+
+
+def test_a_link_that_fails_names_its_log(workshop: Workshop) -> None:
+    workshop.write(link="-lno-such-library")
+    fails(workshop, 1, "tiny: ", "no-such-library", "(log: ")
+    assert "no-such-library" in (workshop.cache / "logs/tiny-plain.log").read_text()
+
+
+def test_another_source_is_refused(workshop: Workshop) -> None:
+    workshop.write(sha256="0" * 64)
+    fails(workshop, 1, "its checksum is", "nothing was built")
+
+
+def test_no_network_is_said(workshop: Workshop) -> None:
+    workshop.write(url="http://127.0.0.1:9/tiny-1.tar.gz")
+    fails(workshop, 1, "127.0.0.1:9", "is there a network")
+
+
+def test_a_wrong_answer_is_not_kept(workshop: Workshop) -> None:
+    workshop.write(status="20")
+    fails(workshop, 1, "smoke test 'tiny {sat.cnf}'", "exit status 10 instead of 20")
+
+
+def test_a_full_disk_is_said(workshop: Workshop, tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("a file system of its own needs root")
+    workshop.cache.mkdir()
+    script = 'mount -t tmpfs -o size=64k none "$0" && exec "$@"'
+    before = ("unshare", "-m", "sh", "-c", script, str(workshop.cache))
+    ended = workshop("--variant", "plain", "tiny", before=before)
+    if "mount" in ended.err or "unshare" in ended.err:
+        pytest.skip("no mount namespace here")
+    assert ended.status == 1, ended
+    assert "the disk is full" in ended.err.splitlines()[-1]
+
+
+def test_wrong_recipes_are_named(workshop: Workshop) -> None:
+    (workshop.recipes / "tiny.toml").write_text('summary = "x"\n[source]\nkind = "ftp"\n')
+    ended = workshop("tiny")
+    assert ended.status == 2
+    assert "tiny.toml: source.kind must be one of" in ended.err
+    ended = workshop("missing")
+    assert (ended.status, ended.err.count("\n")) == (2, 1)
+
+
+@pytest.mark.parametrize("file", sorted((SOURCE / "solvers").glob("*.toml")), ids=lambda f: f.stem)
+def test_every_recipe_is_whole(file: Path) -> None:
+    sys.path.insert(0, str(SOURCE / "bench"))
+    from bigleaf_bench.build import recipe
+
+    one = recipe.parse(file.stem, file.read_text())
+    assert tomllib.loads(one.text)["summary"] == one.summary
+    for smoke in one.smoke:
+        assert smoke.words[0] in {Path(p).name for p in one.programs}
+        for word in smoke.words[1:]:
+            name = word.strip("{}")
+            assert word == name or (SOURCE / "solvers/smoke" / name).exists()
