@@ -2,14 +2,12 @@
 """The campaign file: TOML in, checked dataclasses out.
 
 Everything that can be wrong with a file is found here, before anything runs,
-and named with the file and the place in it. The digest covers the file's text:
-results of two different campaigns never end up in one folder.
+and named with the file and the place in it.
 """
 
 from __future__ import annotations
 
 import difflib
-import hashlib
 import re
 import tomllib
 from dataclasses import dataclass, field
@@ -90,7 +88,6 @@ class Campaign:
 
     name: str
     path: Path
-    digest: str
     seed: int
     repetitions: int
     time: str
@@ -286,7 +283,7 @@ def parse(path: Path, text: str) -> Campaign:
     chosen = [variants.read(t, path.parent) for t in tables(top, "variants")]
     unique(path, "variants", chosen)
     result = Campaign(
-        top.name(path.stem), path, hashlib.sha256(text.encode()).hexdigest(),
+        top.name(path.stem), path,
         top.count("seed", 1, 0), top.count("repetitions", 1, 1),
         top.choice("time", ("cpu", "wall"), "cpu"),
         top.choice("isolation", ("auto", "container", "none"), "auto"),

@@ -11,11 +11,13 @@ import argparse
 import importlib.util
 import os
 import sys
+import traceback
 from pathlib import Path
 
 from bigleaf_bench import __version__
 from bigleaf_bench.failure import Failure, Lacking, WrongUse
 
+FAULT = 70
 FORMATS = ("text", "csv", "latex")
 KINDS = ("cactus", "scatter", "footprint", "families")
 
@@ -202,3 +204,7 @@ def main(words: list[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except Exception:
+        traceback.print_exc()
+        print("bigleaf-bench: a fault of ours; please report the lines above", file=sys.stderr)
+        return FAULT

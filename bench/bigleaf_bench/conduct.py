@@ -87,9 +87,8 @@ def run(campaign: Campaign, options: Options, say) -> list[dict]:
     journal = Journal(folder)
     try:
         claim(campaign, folder)
-        if ended := measure.leftovers(folder, execute.MARK):
-            say(f"ended {len(ended)} processes of a run that was killed")
-        shutil.rmtree(folder / "work", ignore_errors=True)
+        if options.executor == "local":
+            clear(folder, say)
         found = instances.prepare(campaign, folder / "instances", say)
         noted = environment.note(bigleaf)
         context = execute.Context(campaign, folder, bigleaf, bool(noted.get("page_reporting")))
@@ -103,6 +102,13 @@ def run(campaign: Campaign, options: Options, say) -> list[dict]:
         return journal.records
     finally:
         journal.close()
+
+
+def clear(folder: Path, say) -> None:
+    """What a campaign left that was killed: nobody else is at work here."""
+    if ended := measure.leftovers(folder, execute.MARK):
+        say(f"ended {len(ended)} processes of a run that was killed")
+    shutil.rmtree(folder / "work", ignore_errors=True)
 
 
 def before(context: execute.Context, noted: dict, options: Options, say) -> None:

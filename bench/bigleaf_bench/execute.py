@@ -48,7 +48,7 @@ class Context:
 
 def execute(job: Job, context: Context, runner: Runner, records: list[dict]) -> dict | None:
     """The record of this job; None when the run was stopped from outside."""
-    found = tools.find(job.use.tool, job.variant.path, job.use.executable)
+    found = tools.find(job.use.tool, job.variant.path, job.use.executable, job.variant.suffix)
     status = cannot_run(job, found)
     if status:
         return {**identity(job, found), "status": status, "answer": "", "valid": False}
@@ -71,7 +71,7 @@ def cannot_run(job: Job, found: tools.Found | None) -> str:
         return f"broken instance ({job.instance.problem})"
     if found is None:
         wanted = job.use.executable or job.use.tool.forms[0].program
-        return f"missing tool ({Path(wanted).name})"
+        return f"missing tool ({Path(wanted).name}{job.variant.suffix})"
     if job.variant.lacks():
         return f"missing tool ({job.variant.lacks()})"
     formats = job.use.tool.formats

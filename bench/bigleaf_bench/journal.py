@@ -38,9 +38,13 @@ class Journal:
         except OSError:
             raise WrongUse(f"{folder}: another campaign writes here; "
                            "wait for it, or give --output another folder") from None
-        self.records = self.recover()
-        self.keys = {r["key"] for r in self.records if not passing(r)}
+        self.by_key = {record["key"]: record for record in self.recover()}
+        self.keys = {key for key, record in self.by_key.items() if not passing(record)}
         self.reserve()
+
+    @property
+    def records(self) -> list[dict]:
+        return list(self.by_key.values())
 
     def reserve(self) -> None:
         path = self.folder / ".reserve"
@@ -55,7 +59,7 @@ class Journal:
         records, end = whole_lines(self.path)
         if end != self.path.stat().st_size:
             self.file.truncate(end)
-        return latest(records)
+        return records
 
     def append(self, record: dict, amended: bool = False) -> None:
         """Keeps a run; a second record of it only where it is `amended`."""
@@ -70,7 +74,7 @@ class Journal:
                     raise
                 (self.folder / ".reserve").unlink(missing_ok=True)
                 self.write_at_last(line)
-            self.records = [r for r in self.records if r["key"] != record["key"]] + [record]
+            self.by_key[record["key"]] = record
             self.keys.add(record["key"])
 
     def write(self, line: bytes) -> None:

@@ -36,7 +36,7 @@ PACKAGES = str(Path(__file__).resolve().parent.parent)
 STOPPED = {"cpu_seconds": 0, "wall_seconds": 0, "memory_bytes": None, "exit_status": None,
            "signal": None, "termination": "killed", "started": ""}
 # All that runs see of the caller's environment.
-KEPT = ("PATH", "HOME", "USER", "LANG", "LC_ALL", "TMPDIR", "BIGLEAF_LIBRARY", "JAVA_HOME")
+KEPT = ("PATH", "HOME", "USER", "LANG", "LC_ALL", "BIGLEAF_LIBRARY", "JAVA_HOME")
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,8 @@ class Runner:
         self.executor: dict = {"use_namespaces": machine.container}
         if machine.container:
             self.executor |= {"container_tmpfs": False, "dir_modes": {
-                "/": "read-only", "/dev/shm": "full-access", str(open_to): "full-access"}}
+                "/": "read-only", "/tmp": "full-access", "/dev/shm": "full-access",
+                str(open_to): "full-access"}}
         self.process: subprocess.Popen | None = None
         self.stopped = threading.Event()
 
@@ -157,7 +158,8 @@ class Runner:
         result = self.ask({"executor": self.executor, "run": {
             "args": command, "output_filename": str(output), "workingDir": str(output.parent),
             "write_header": False, **limits,
-            "environments": {"keepEnv": KEPT, "newEnv": environment}}})
+            "environments": {"keepEnv": KEPT,
+                             "newEnv": {"TMPDIR": str(output.parent), **environment}}}})
         if "problem" in result:
             raise Lacking(f"runexec: {result['problem']}")
         return Measured(**result)

@@ -161,14 +161,18 @@ def search_path(extra: tuple[str, ...]) -> str:
     return os.pathsep.join(filter(None, (*extra, ours, os.environ.get("PATH", os.defpath))))
 
 
-def find(tool: Tool, extra: tuple[str, ...] = (), executable: str | None = None) -> Found | None:
-    """The first form of `tool` that can run here."""
+def find(tool: Tool, extra: tuple[str, ...] = (), executable: str | None = None,
+         suffix: str = "") -> Found | None:
+    """The first form of `tool` that can run here. With a suffix only programs
+    that were built for a variant count: cadical-thp for cadical."""
     path = search_path(extra)
     if executable:
-        found = shutil.which(executable, path=path)
+        found = shutil.which(executable + suffix, path=path)
         return Found(tool.forms[0], found) if found else None
     for form in tool.forms:
-        found = shutil.which(form.program, path=path)
+        if suffix and form.module:
+            continue
+        found = shutil.which(form.program + suffix, path=path)
         if found and (not form.module or importlib.util.find_spec(form.module)):
             return Found(form, found)
     return None

@@ -58,6 +58,7 @@ class Variant:
     run: tuple[str, ...]
     environment: tuple[tuple[str, str], ...]
     path: tuple[str, ...]
+    suffix: str
     expect: Expectation
     needs: tuple[str, ...]
 
@@ -89,6 +90,7 @@ def read(table, base: Path) -> Variant:
         name, next(k for k, v in KINDS.items() if v is kind),
         (*kind.run, *table.texts("arguments")), tuple(environment.items()),
         tuple(str((base / p).resolve()) for p in table.texts("path")),
+        table.take("suffix", str, ""),
         Expectation(least, most, kind.expect.pool, kind.expect.mechanism),
         tuple(preload))
     table.done()

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +16,8 @@ import pytest
 
 SAT = "p cnf 3 3\n1 2 0\n-1 3 0\n-2 -3 0\n"
 UNSAT = "p cnf 2 4\n1 2 0\n-1 2 0\n1 -2 0\n-1 -2 0\n"
+HEAD = '[limits]\nseconds = 3\nmemory = "256 MiB"\n[[instances]]\nname = "all"\nfiles = ["*.cnf"]\n'
+BASE = '[[variants]]\nname = "base"\n'
 VARIANTS = '[[variants]]\nname = "base"\n[[variants]]\nname = "thp"\n'
 
 
@@ -84,3 +87,14 @@ class Bench:
 @pytest.fixture
 def bench(tmp_path) -> Bench:
     return Bench(tmp_path)
+
+
+def lines(path: Path) -> int:
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+def wait_for(holds, seconds: float = 30) -> None:
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.02)

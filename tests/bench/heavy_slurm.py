@@ -15,8 +15,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import UNSAT
-from test_run import BASE, HEAD, lines, wait_for
+from conftest import BASE, HEAD, UNSAT, lines, wait_for
 
 DAEMONS = ("munged", "slurmctld", "slurmd")
 CONFIGURATION = """\

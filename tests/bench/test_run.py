@@ -6,15 +6,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import time
-from pathlib import Path
 
 import pytest
-from conftest import SAT, UNSAT, VARIANTS
-
-HEAD = '[limits]\nseconds = 3\nmemory = "256 MiB"\n[[instances]]\nname = "all"\nfiles = ["*.cnf"]\n'
-BASE = '[[variants]]\nname = "base"\n'
+from conftest import BASE, HEAD, SAT, UNSAT, VARIANTS
 
 
 def real(name: str) -> str:
@@ -167,82 +161,17 @@ def test_without_a_checker_that_is_a_status(bench):
         "missing tool (drat-trim)"]
 
 
-def slow_campaign(bench, count: int) -> None:
-    for i in range(count):
-        bench.write(f"{i}.cnf", UNSAT)
-    body = "echo x >> {}; sleep 0.4; exit 20".format(bench.folder / "results" / "started")
-    bench.write("campaign.toml", 'isolation = "none"\n' + HEAD + bench.tool("slow", body) + BASE)
-
-
-def test_kill_9_loses_nothing_and_runs_nothing_twice(bench):
-    slow_campaign(bench, 6)
-    kept = 0
-    for _ in range(2):
-        process = bench.start()
-        wait_for(lambda: lines(bench.results / "runs.jsonl") >= kept + 2)
-        bench.kill(process)
-        kept = lines(bench.results / "runs.jsonl")
-    with (bench.results / "runs.jsonl").open("a", encoding="ascii") as file:
-        file.write('{"key": "torn')
-    assert bench.run().status == 0
-    keys = [r["key"] for r in bench.records()]
-    assert len(keys) == len(set(keys)) == 6
-    # Only what was under way when the campaign was killed began twice.
-    assert lines(bench.results / "started") <= 6 + 2
-    assert not subprocess.run(["pgrep", "-f", str(bench.folder)], stdout=subprocess.PIPE,
-                              check=False).stdout, "nothing is left running"
-
-
-def test_interrupted_and_two_at_once(bench):
-    slow_campaign(bench, 4)
-    process = bench.start()
-    wait_for(lambda: lines(bench.results / "runs.jsonl") >= 1)
-    other = bench.run()
-    assert other.status == 2 and "another campaign writes here" in other.err
-    process.terminate()
-    said = process.communicate(timeout=30)[0]
-    assert process.returncode == 130 and "goes on from here" in said
-    assert bench.run().status == 0 and len(bench.records()) == 4
-
-
-def test_another_campaign_does_not_mix_in(bench):
+def test_programs_built_for_a_variant(bench):
     bench.write("a.cnf", UNSAT)
-    bench.write("campaign.toml", HEAD + bench.tool("right", "exit 20") + BASE)
+    for name, status in (("cadical-plain", 20), ("cadical-thp", 20)):
+        bench.write(name, f"#!/bin/sh\n[ $1 = --version ] || echo c {name}\nexit {status}\n"
+                    ).chmod(0o755)
+    variants = "".join(f'[[variants]]\nname = "{n}"\nkind = "other"\npath = ["."]\n'
+                       f'suffix = "-{n}"\n' for n in ("plain", "thp", "none"))
+    tool = '[[tools]]\nuse = "cadical"\nsets = ["all"]\n'
+    bench.write("campaign.toml", HEAD + tool + variants)
     assert bench.run().status == 0
-    bench.write("campaign.toml", "seed = 9\n" + HEAD + bench.tool("right", "exit 20") + BASE)
-    ended = bench.run()
-    assert ended.status == 2 and "holds results of another campaign" in ended.err
-
-
-def test_a_full_disk_is_a_status_and_mends_itself(bench):
-    bench.results.mkdir()
-    if os.geteuid() or subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", bench.results],
-            stderr=subprocess.DEVNULL, check=False).returncode:
-        pytest.skip("no right to mount a small tmpfs")
-    try:
-        for i in range(3):
-            bench.write(f"{i}.cnf", UNSAT)
-        room = bench.folder / "no-room"
-        room.touch()
-        body = f"if [ -e {room} ]; then cat /dev/zero; fi; exit 20"
-        bench.write("campaign.toml", 'isolation = "none"\n' + HEAD + bench.tool("talks", body)
-                    + BASE)
-        ended = bench.run()
-        assert {r["status"] for r in bench.records()} == {"disk full"}, ended.err
-        room.unlink()
-        assert bench.run().status == 0
-        assert bench.statuses() == {"talks": "ok"}
-    finally:
-        subprocess.run(["umount", "-l", bench.results], check=False)
-
-
-def lines(path: Path) -> int:
-    return path.read_bytes().count(b"\n") if path.exists() else 0
-
-
-def wait_for(holds, seconds: float = 30) -> None:
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.02)
+    found = {r["variant"]: r for r in bench.records()}
+    assert found["none"]["status"] == "missing tool (cadical-none)"
+    for name in ("plain", "thp"):
+        assert found[name]["command"][0] == str(bench.folder / f"cadical-{name}")

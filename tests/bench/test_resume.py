@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+"""Campaigns that are killed, interrupted, started twice, or out of disk."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+import pytest
+from conftest import BASE, HEAD, UNSAT, lines, wait_for
+
+
+def slow_campaign(bench, count: int) -> None:
+    for i in range(count):
+        bench.write(f"{i}.cnf", UNSAT)
+    body = "echo x >> {}; sleep 0.4; exit 20".format(bench.folder / "results" / "started")
+    bench.write("campaign.toml", 'isolation = "none"\n' + HEAD + bench.tool("slow", body) + BASE)
+
+
+def test_kill_9_loses_nothing_and_runs_nothing_twice(bench):
+    slow_campaign(bench, 6)
+    kept = 0
+    for _ in range(2):
+        process = bench.start()
+        wait_for(lambda wanted=kept + 2: lines(bench.results / "runs.jsonl") >= wanted)
+        bench.kill(process)
+        kept = lines(bench.results / "runs.jsonl")
+    with (bench.results / "runs.jsonl").open("a", encoding="ascii") as file:
+        file.write('{"key": "torn')
+    assert bench.run().status == 0
+    keys = [r["key"] for r in bench.records()]
+    assert len(keys) == len(set(keys)) == 6
+    # Only what was under way when the campaign was killed began twice.
+    assert lines(bench.results / "started") <= 6 + 2
+    assert not subprocess.run(["pgrep", "-f", str(bench.folder)], stdout=subprocess.PIPE,
+                              check=False).stdout, "nothing is left running"
+
+
+def test_interrupted_and_two_at_once(bench):
+    slow_campaign(bench, 4)
+    process = bench.start()
+    wait_for(lambda: lines(bench.results / "runs.jsonl") >= 1)
+    other = bench.run()
+    assert other.status == 2 and "another campaign writes here" in other.err
+    process.terminate()
+    said = process.communicate(timeout=30)[0]
+    assert process.returncode == 130 and "goes on from here" in said
+    assert bench.run().status == 0 and len(bench.records()) == 4
+
+
+def test_another_campaign_does_not_mix_in(bench):
+    bench.write("a.cnf", UNSAT)
+    bench.write("campaign.toml", HEAD + bench.tool("right", "exit 20") + BASE)
+    assert bench.run().status == 0
+    bench.write("campaign.toml", "seed = 9\n" + HEAD + bench.tool("right", "exit 20") + BASE)
+    ended = bench.run()
+    assert ended.status == 2 and "holds results of another campaign" in ended.err
+
+
+def test_a_full_disk_is_a_status_and_mends_itself(bench):
+    bench.results.mkdir()
+    if os.geteuid() or subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", bench.results],
+            stderr=subprocess.DEVNULL, check=False).returncode:
+        pytest.skip("no right to mount a small tmpfs")
+    try:
+        for i in range(3):
+            bench.write(f"{i}.cnf", UNSAT)
+        room = bench.folder / "no-room"
+        room.touch()
+        body = f"if [ -e {room} ]; then cat /dev/zero; fi; exit 20"
+        bench.write("campaign.toml", 'isolation = "none"\n' + HEAD + bench.tool("talks", body)
+                    + BASE)
+        ended = bench.run()
+        assert {r["status"] for r in bench.records()} == {"disk full"}, ended.err
+        room.unlink()
+        assert bench.run().status == 0
+        assert bench.statuses() == {"talks": "ok"}
+    finally:
+        subprocess.run(["umount", "-l", bench.results], check=False)
