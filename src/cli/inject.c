@@ -53,8 +53,10 @@ static struct bl_inject_space *new_space(bool idle) {
 }
 
 static void leave_space(struct kept *t) {
-    if (t->space && --t->space->users == 0)
+    if (t->space && --t->space->users == 0) {
+        bl_inject_space_end(t->space);
         free(t->space);
+    }
     t->space = NULL;
 }
 
@@ -74,9 +76,8 @@ static void take_child(struct keeper *k, const struct bl_trap *e) {
             child->space = parent->space;
             child->space->users++;
         } else {
-            child->space = new_space(false);
-            *child->space = *parent->space;
-            child->space->users = 1;
+            child->space = bl_xrealloc(NULL, sizeof *child->space);
+            bl_inject_space_copy(child->space, parent->space);
         }
     }
     if (child->waits)

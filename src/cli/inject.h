@@ -22,6 +22,13 @@
 #include "os/trace.h"
 #include "os/trap.h"
 
+// A mapping in whole units, of which the program knows less; asked <= real.
+struct bl_inject_area {
+    uint64_t at;
+    uint64_t asked; // in whole base pages
+    uint64_t real;
+};
+
 // One per memory: threads and vfork's children share it.
 struct bl_inject_space {
     unsigned users;
@@ -31,9 +38,15 @@ struct bl_inject_space {
     uint64_t next;  // where the next large mapping goes
     uint64_t small_at, small_end; // mapped ahead for small mappings
     uint64_t small_step;          // and how much is taken next
+    struct bl_inject_area *areas;
+    size_t area_count;
 };
 
 void bl_inject_space_begin(struct bl_inject_space *s, bool idle);
+// As after fork.
+void bl_inject_space_copy(struct bl_inject_space *to,
+                          const struct bl_inject_space *from);
+void bl_inject_space_end(struct bl_inject_space *s);
 
 struct bl_inject_count {
     uint64_t calls;

@@ -10,9 +10,12 @@
 //
 // Small mappings are pieces of one area that is taken ahead in large steps.
 //
-// Large mappings. Each gets a slot of addresses several times its size, far from
-// where the kernel puts things. A slot is only a hint: where something is
-// there already the kernel chooses, as it would have.
+// Large mappings. Each gets a slot of addresses several times its size, far
+// from where the kernel puts things, and is mapped in whole units; what lies
+// behind what was asked for was never handed out either, and goes where the
+// mapping goes. A slot is only a hint: where something is there already the
+// kernel chooses. A mapping that the program takes apart in ways that are not
+// seen here leaves at most the rest of its last unit behind.
 //
 #if defined(__x86_64__)
 
@@ -21,6 +24,8 @@
 #include "os/os.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 // Slots. Nothing else is placed here: the runtime's territory ends below, the
 // program, its break, libraries and stacks lie above or below by themselves.
@@ -30,15 +35,29 @@
 #define LEAST_SLOT (64 * BL_MIB)
 #define SLOT_TIMES 4
 #define SMALL_SLOT (64 * BL_GIB) // where pieces lie side by side
-#define MOST_ROOM (32 * BL_MIB)  // taken ahead for them at once
+#define MOST_AREAS 4096
+#define MOST_ROOM (32 * BL_MIB) // taken ahead for them at once
 
 void bl_inject_space_begin(struct bl_inject_space *s, bool idle) {
     const uint64_t start = bl_os_random() % SLOTS_SPREAD;
-    *s = (struct bl_inject_space){.users = 1,
+    *s = (struct bl_inject_space){.small_step = BL_HUGE_SIZE,
+                                  .users = 1,
                                   .idle = idle,
                                   .next = SLOTS_LOW +
                                           bl_align_down(start, LEAST_SLOT)};
 }
+
+void bl_inject_space_copy(struct bl_inject_space *to,
+                          const struct bl_inject_space *from) {
+    const size_t bytes = from->area_count * sizeof *from->areas;
+    *to = *from;
+    to->users = 1;
+    to->areas = bl_xrealloc(NULL, bytes);
+    if (bytes)
+        memcpy(to->areas, from->areas, bytes);
+}
+
+void bl_inject_space_end(struct bl_inject_space *s) { free(s->areas); }
 
 static bool failed(long result) { return result < 0 && result > -4096; }
 
@@ -55,10 +74,9 @@ static uint64_t take_slot(struct bl_inject_space *s, uint64_t bytes) {
     return at;
 }
 
+// Small or not: it may grow, and keeps what was advised.
 static void advise(struct bl_trap_call *c, uint64_t at, uint64_t bytes) {
-    if (bl_align_up(at, BL_HUGE_SIZE) + BL_HUGE_SIZE <= at + bytes)
-        bl_trap_advise(c, bl_align_down(at, BL_BASE_SIZE),
-                       bl_align_up(bytes, BL_BASE_SIZE));
+    bl_trap_advise(c, at, bl_align_up(bytes, BL_BASE_SIZE));
 }
 
 static long grow_break(struct bl_inject_space *s, struct bl_trap_call *c,
@@ -137,37 +155,136 @@ static long serve_small(struct bl_inject_space *s, struct bl_trap_call *c,
     return (long)at;
 }
 
+static struct bl_inject_area *find_area(struct bl_inject_space *s, uint64_t at,
+                                        uint64_t bytes) {
+    for (size_t i = 0; i < s->area_count; i++) {
+        struct bl_inject_area *a = &s->areas[i];
+        if (a->at == at && a->asked == bl_align_up(bytes, BL_BASE_SIZE))
+            return a;
+    }
+    return NULL;
+}
+
+static void forget_area(struct bl_inject_space *s, struct bl_inject_area *a) {
+    *a = s->areas[--s->area_count];
+}
+
+static void note_area(struct bl_inject_space *s, uint64_t at, uint64_t asked,
+                      uint64_t real) {
+    for (size_t i = 0; i < s->area_count; i++) {
+        if (s->areas[i].at == at) {
+            forget_area(s, &s->areas[i]);
+            break;
+        }
+    }
+    s->areas = bl_xrealloc(s->areas, (s->area_count + 1) * sizeof *s->areas);
+    s->areas[s->area_count++] =
+        (struct bl_inject_area){at, bl_align_up(asked, BL_BASE_SIZE), real};
+}
+
+// Plain memory: whole units, of which the program knows what it asked for.
+static long serve_large(struct bl_inject_space *s, struct bl_trap_call *c,
+                        uint64_t bytes) {
+    const uint64_t real = bl_align_up(bytes, BL_HUGE_SIZE);
+    const uint64_t slot = take_slot(s, bytes);
+    const long got = slot ? bl_trap_map_new(c, slot, real) : -ENOMEM;
+    if (failed(got))
+        return c->away ? got : bl_trap_map(c, 0);
+    note_area(s, (uint64_t)got, bytes, real);
+    advise(c, (uint64_t)got, real);
+    return got;
+}
+
 static long serve_map(struct bl_inject_space *s, struct bl_trap_call *c,
                       struct bl_inject_count *count) {
     const uint64_t bytes = c->arguments[1];
-    if (bytes <= BL_MIB && bl_trap_may_choose(c) && bl_trap_is_plain(c))
+    const bool free = bl_trap_may_choose(c);
+    if (free && bl_trap_is_plain(c) && bytes <= BL_MIB)
         return serve_small(s, c, count);
-    const uint64_t hint =
-        bl_trap_may_choose(c) ? take_slot(s, bytes) : c->arguments[0];
+    if (free && bl_trap_is_plain(c) && s->area_count < MOST_AREAS)
+        return serve_large(s, c, bytes);
+    const uint64_t hint = free ? take_slot(s, bytes) : c->arguments[0];
     const long got = bl_trap_map(c, hint);
     if (!failed(got))
         advise(c, (uint64_t)got, bytes);
     return got;
 }
 
+static long serve_unmap(struct bl_inject_space *s, struct bl_trap_call *c) {
+    struct bl_inject_area *a = find_area(s, c->arguments[0], c->arguments[1]);
+    const uint64_t real = a ? a->real : c->arguments[1];
+    const long got = bl_trap_unmap(c, c->arguments[0], real);
+    if (a && got == 0)
+        forget_area(s, a);
+    return got;
+}
+
+// Smaller: exactly, so that it is zero where it grows again.
+static long shrink(struct bl_inject_space *s, struct bl_trap_call *c,
+                   uint64_t from) {
+    const uint64_t at = c->arguments[0];
+    const uint64_t to = bl_align_up(c->arguments[2], BL_BASE_SIZE);
+    const long got = bl_trap_remap(c, at, from, to, 0);
+    if (!failed(got))
+        note_area(s, at, to, to);
+    return got;
+}
+
 // In place where there is room; else to a new slot, reserved first, so that
-// nothing can be in the way. The last resort is what the kernel would do.
-static long serve_remap(struct bl_inject_space *s, struct bl_trap_call *c,
-                        struct bl_inject_count *count) {
-    const uint64_t bytes = c->arguments[2];
-    long got = bl_trap_grow(c);
+// nothing can be in the way.
+static long grow(struct bl_inject_space *s, struct bl_trap_call *c,
+                 uint64_t from, uint64_t to, struct bl_inject_count *count) {
+    const uint64_t at = c->arguments[0];
+    long got = bl_trap_remap(c, at, from, to, 0);
     if (got != -ENOMEM || c->away)
         return got;
-    const uint64_t hint = take_slot(s, bytes);
-    const long place = hint ? bl_trap_reserve(c, hint, bytes) : -ENOMEM;
+    const uint64_t slot = take_slot(s, to);
+    const long place = slot ? bl_trap_reserve(c, slot, to) : -ENOMEM;
     if (failed(place))
         return place;
-    got = bl_trap_move(c, (uint64_t)place);
-    count->moves++;
+    got = bl_trap_remap(c, at, from, to, (uint64_t)place);
     if (failed(got))
-        bl_trap_unmap(c, (uint64_t)place, bytes);
+        bl_trap_unmap(c, (uint64_t)place, to);
     else
-        advise(c, (uint64_t)got, bytes);
+        count->moves++;
+    return got;
+}
+
+static long grow_ours(struct bl_inject_space *s, struct bl_trap_call *c,
+                      uint64_t from, struct bl_inject_count *count) {
+    const uint64_t asked = c->arguments[2];
+    const uint64_t to = bl_align_up(asked, BL_HUGE_SIZE);
+    const long got = grow(s, c, from, to, count);
+    if (failed(got))
+        return got;
+    note_area(s, (uint64_t)got, asked, to);
+    if (from < BL_MIB)
+        advise(c, (uint64_t)got, to); // it was not, when it was small
+    return got;
+}
+
+static long serve_remap(struct bl_inject_space *s, struct bl_trap_call *c,
+                        struct bl_inject_count *count) {
+    const uint64_t before = c->arguments[1];
+    const uint64_t after = c->arguments[2];
+    struct bl_inject_area *a = find_area(s, c->arguments[0], before);
+    if (a && after >= before && after <= a->real) {
+        a->asked = bl_align_up(after, BL_BASE_SIZE);
+        count->answered++;
+        return (long)a->at;
+    }
+    // What lies elsewhere may be a file: it gets exactly what was asked for.
+    const uint64_t old = c->arguments[0];
+    const bool ours = a || (old >= SLOTS_LOW && old < SLOTS_HIGH);
+    const uint64_t from = a ? a->real : bl_align_up(before, BL_BASE_SIZE);
+    const long got = !ours            ? grow(s, c, before, after, count)
+                     : after < before ? shrink(s, c, from)
+                                      : grow_ours(s, c, from, count);
+    if (a && !failed(got) && (uint64_t)got != old) {
+        a = find_area(s, old, before);
+        if (a)
+            forget_area(s, a);
+    }
     return got;
 }
 
@@ -183,6 +300,9 @@ bool bl_inject_serve(struct bl_inject_space *s, int tid,
         break;
     case BL_TRAP_MAP:
         result = serve_map(s, c, count);
+        break;
+    case BL_TRAP_UNMAP:
+        result = serve_unmap(s, c);
         break;
     case BL_TRAP_REMAP:
         if (bl_trap_may_move(c)) {

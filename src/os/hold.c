@@ -99,6 +99,12 @@ static bool poke(int tid, uint64_t at, const void *from, size_t words) {
     return true;
 }
 
+// Backwards: a rest begins as a stub does, by which the next one knows it.
+static void clear(int tid, uint64_t at, size_t words) {
+    for (size_t i = words; i-- > 0;)
+        ptrace(PTRACE_POKEDATA, tid, at + i * 8, 0);
+}
+
 // The system call, the registers it may change, and a jump home.
 static void write_stub(unsigned char stub[STUB_BYTES],
                        const struct user_regs_struct *home) {
@@ -317,11 +323,10 @@ static void note_end(struct bl_hold *h) {
 
 // At a stop inside the kernel's handling of signals.
 static void give_back(struct bl_hold *h, long signal) {
-    static const unsigned char zero[STUB_BYTES];
     struct user_regs_struct r = saved(h);
     if (h->called) {
         ptrace(PTRACE_SETREGS, h->tid, 0, &r);
-        poke(h->tid, h->room, zero, STUB_BYTES / 8);
+        clear(h->tid, h->room, STUB_BYTES / 8);
     }
     ptrace(PTRACE_DETACH, h->tid, 0, signal);
     note_end(h);

@@ -246,9 +246,14 @@ long bl_trace_advise(struct bl_trace *t, uint64_t at, uint64_t bytes) {
 // let a call through and trap it.
 static const struct sock_filter trap_filter[] = {
     LOAD(FIELD(arch)),
-    EQUAL(AUDIT_ARCH_X86_64, 0, 22),
+    EQUAL(AUDIT_ARCH_X86_64, 0, 27),
     LOAD(FIELD(nr)),
-    EQUAL(SYS_brk, 21, 0),
+    EQUAL(SYS_brk, 26, 0),
+    EQUAL(SYS_munmap, 0, 4),
+    LOAD(FIELD(args[1]) + HIGH),
+    EQUAL(0, 0, 23),
+    LOAD(FIELD(args[1])),
+    AT_LEAST(BL_MIB, 21, 20),
     EQUAL(SYS_mremap, 0, 4),
     // To how much?
     LOAD(FIELD(args[2]) + HIGH),

@@ -119,6 +119,7 @@ bool bl_trap_read(int tid, struct bl_trap_call *out) {
     memcpy(out->arguments, arguments, sizeof arguments);
     out->number = r.orig_rax == SYS_brk      ? BL_TRAP_BRK
                   : r.orig_rax == SYS_mmap   ? BL_TRAP_MAP
+                  : r.orig_rax == SYS_munmap ? BL_TRAP_UNMAP
                   : r.orig_rax == SYS_mremap ? BL_TRAP_REMAP
                                              : BL_TRAP_OTHER;
     return true;
@@ -202,14 +203,10 @@ long bl_trap_reserve(struct bl_trap_call *c, uint64_t hint, uint64_t bytes) {
     return call(c, SYS_mmap, a);
 }
 
-long bl_trap_grow(struct bl_trap_call *c) {
-    const uint64_t a[6] = {c->arguments[0], c->arguments[1], c->arguments[2]};
-    return call(c, SYS_mremap, a);
-}
-
-long bl_trap_move(struct bl_trap_call *c, uint64_t to) {
-    const uint64_t a[6] = {c->arguments[0], c->arguments[1], c->arguments[2],
-                           MREMAP_MAYMOVE | MREMAP_FIXED, to};
+long bl_trap_remap(struct bl_trap_call *c, uint64_t at, uint64_t from_bytes,
+                   uint64_t to_bytes, uint64_t to) {
+    const uint64_t flags = to ? MREMAP_MAYMOVE | MREMAP_FIXED : 0;
+    const uint64_t a[6] = {at, from_bytes, to_bytes, flags, to};
     return call(c, SYS_mremap, a);
 }
 
@@ -245,7 +242,7 @@ bool bl_trap_is_plain(const struct bl_trap_call *c) {
 
 bool bl_trap_may_move(const struct bl_trap_call *c) {
     return c->arguments[3] == MREMAP_MAYMOVE && c->arguments[1] != 0 &&
-           c->arguments[2] > c->arguments[1];
+           c->arguments[0] % BL_BASE_SIZE == 0;
 }
 
 #endif

@@ -40,7 +40,13 @@ void bl_trap_take(int tid, int status, struct bl_trap *out);
 // Lets a thread go on after an event; a trapped call is made as it was meant.
 void bl_trap_pass(int tid);
 
-enum bl_trap_number { BL_TRAP_BRK, BL_TRAP_MAP, BL_TRAP_REMAP, BL_TRAP_OTHER };
+enum bl_trap_number {
+    BL_TRAP_BRK,
+    BL_TRAP_MAP,
+    BL_TRAP_UNMAP,
+    BL_TRAP_REMAP,
+    BL_TRAP_OTHER
+};
 
 // A thread that is served.
 struct bl_trap_call {
@@ -63,8 +69,9 @@ long bl_trap_map(struct bl_trap_call *c, uint64_t hint);
 long bl_trap_map_new(struct bl_trap_call *c, uint64_t hint, uint64_t bytes);
 // Reserves addresses: nothing is behind them.
 long bl_trap_reserve(struct bl_trap_call *c, uint64_t hint, uint64_t bytes);
-long bl_trap_grow(struct bl_trap_call *c);              // in place
-long bl_trap_move(struct bl_trap_call *c, uint64_t to); // over what is at `to`
+// In place, or (`to` not 0) over what is at `to`.
+long bl_trap_remap(struct bl_trap_call *c, uint64_t at, uint64_t from_bytes,
+                   uint64_t to_bytes, uint64_t to);
 long bl_trap_unmap(struct bl_trap_call *c, uint64_t at, uint64_t bytes);
 long bl_trap_advise(struct bl_trap_call *c, uint64_t at, uint64_t bytes);
 
@@ -75,7 +82,7 @@ void bl_trap_answer(struct bl_trap_call *c, long result);
 // Of a mapping that is asked for.
 bool bl_trap_may_choose(const struct bl_trap_call *c); // its address
 bool bl_trap_is_plain(const struct bl_trap_call *c);   // readable, writable
-// Of a remapping that is asked for: it grows and may move to anywhere.
+// Of a remapping that is asked for: it is a plain one, to anywhere.
 bool bl_trap_may_move(const struct bl_trap_call *c);
 
 #endif

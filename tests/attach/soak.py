@@ -33,7 +33,7 @@ HERE = Path(__file__).resolve().parent
 SOURCE = HERE.parent.parent
 SKIPPED = 77
 # Ends an attach at about every stage of it.
-KILL_WITHIN = 0.06
+KILL_WITHIN = 0.03
 ATTACHES_PER_RUN = 8
 
 

@@ -71,6 +71,24 @@ fn main() {
 """
 
 
+# 8 MiB of text and as much .bss, in a program without any libc.
+TEXT_C = """
+static volatile char zeros[8 << 20];
+__attribute__((noinline, used)) static void gap(void) {
+    __asm__ volatile("jmp 1f\\n.skip 8388608,0x90\\n1:"); }
+__attribute__((used)) static void begin(void) {
+    char c; long got;
+    gap();
+    for (unsigned i = 0; i < sizeof zeros; i += 4096) zeros[i] = 1;
+    __asm__ volatile("syscall" : "=a"(got) : "0"(1), "D"(1), "S"("right\\n"), "d"(6)
+                     : "rcx", "r11", "memory");
+    do __asm__ volatile("syscall" : "=a"(got) : "0"(0), "D"(0), "S"(&c), "d"(1)
+                        : "rcx", "r11", "memory"); while (got > 0);
+    __asm__ volatile("syscall" : : "a"(60), "D"(5) : "rcx", "r11"); }
+__asm__(".globl _start\\n_start: and $-16, %rsp\\n call begin\\n");
+"""
+
+
 def run(*words: str | Path, options: tuple[str, ...] = (), before: list[str] | None = None,
         env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*(before or []), COMMAND, "run", *options, "--", *words],
@@ -165,6 +183,29 @@ class Calls(unittest.TestCase):
             self.assertGreater(size, 40 << 20)
             self.assertGreater(share, 0.9)
 
+    def test_text_and_data(self) -> None:
+        if not shutil.which("gcc"):
+            self.skipTest("no gcc")
+        for kind in ("-static", "-static-pie"):
+            with tempfile.TemporaryDirectory() as folder, \
+                    tempfile.TemporaryDirectory(dir="/dev/shm") as shadows:
+                source = Path(folder) / "text.c"
+                source.write_text(TEXT_C)
+                program = Path(folder) / "text"
+                subprocess.run(["gcc", "-O1", "-nostdlib", "-fno-stack-protector", "-fpie",
+                                kind, "-o", program, source], check=True)
+                options = ("--image=on", "--data=on", f"--shadow-dir={shadows}")
+                with waiting(program, options=options) as process:
+                    self.assertEqual(process.first_line, "right\n")
+                    smaps = Path(f"/proc/{process.pid}/smaps").read_text()
+                    assert process.stdin
+                    process.stdin.close()
+                    self.assertEqual(process.wait(timeout=10), 5)
+            for name in ("ShmemPmdMapped", "AnonHugePages"):
+                huge = sum(int(line.split()[1]) for line in smaps.splitlines()
+                           if line.startswith(name))
+                self.assertGreaterEqual(huge, 6 << 10, (kind, name))
+
     def test_asked_for_nothing(self) -> None:
         for options, env in ((("--pages=base",), {}), (("--heap=none",), {}),
                              ((), {"BIGLEAF": "off"})):
@@ -237,7 +278,8 @@ class Life(unittest.TestCase):
 class Languages(unittest.TestCase):
     """Static programs as compilers and libcs make them."""
 
-    def check(self, source: str, name: str, compile_words: list[str]) -> None:
+    def check(self, source: str, name: str, compile_words: list[str],
+              change: tuple[bytes, bytes] | None = None) -> None:
         if not shutil.which(compile_words[0]):
             self.skipTest(f"no {compile_words[0]}")
         with tempfile.TemporaryDirectory() as folder:
@@ -250,6 +292,8 @@ class Languages(unittest.TestCase):
                                             GOFLAGS="-trimpath", CGO_ENABLED="0"))
             if built.returncode:
                 self.skipTest(built.stderr[-300:])
+            if change:
+                program.write_bytes(program.read_bytes().replace(*change))
             plain = subprocess.run([program], capture_output=True, text=True, check=False,
                                    stdin=subprocess.DEVNULL)
             with waiting(program) as process:
@@ -263,6 +307,13 @@ class Languages(unittest.TestCase):
             print(f"{name}: {size >> 20} MiB, {100 * share:.1f} % huge", flush=True)
             self.assertGreater(size, 60 << 20)
             self.assertGreater(share, 0.9)
+
+    def test_old_glibc(self) -> None:
+        """A glibc without the tunable, which no compiler here has: this one's,
+        with the tunable by another name."""
+        name = b"glibc.malloc.hugetlb"
+        self.check(GROW_C, "grow.c", ["gcc", "-O1", "-static"],
+                   (name, name.replace(b"hugetlb", b"hugexxx")))
 
     def test_musl(self) -> None:
         self.check(GROW_C, "grow.c", ["musl-gcc", "-O1", "-static"])

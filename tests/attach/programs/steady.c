@@ -7,7 +7,8 @@
 //   steady THREADS MIB SECONDS
 //
 // Prints "ready" once its memory is there, and at the end "right" or what was
-// wrong. The work lasts SECONDS; 0: until standard input ends.
+// wrong. The work lasts SECONDS; 0: until standard input ends. Memory is given
+// back and taken anew all the time.
 //
 #include <errno.h>
 #include <poll.h>
@@ -18,11 +19,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_THREADS = 64, WORDS_PER_MIB = (1 << 20) / 8 };
+enum { MOST_THREADS = 64, WORDS_PER_MIB = (1 << 20) / 8, RENEWED = 20 };
 
 static int thread_count;
 static atomic_int over;
@@ -104,26 +106,37 @@ static void wait_about(void) {
     pthread_mutex_unlock(&turn);
 }
 
-static void *work(void *argument) {
-    const uint64_t seed = (uint64_t)(uintptr_t)argument;
-    uint64_t *memory = malloc(words * sizeof *memory);
-    if (!memory) {
+static uint64_t *take_memory(uint64_t seed) {
+    uint64_t *memory =
+        mmap(NULL, words * sizeof *memory, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
         wrong("no memory");
-        return NULL;
+        exit(1);
     }
     for (size_t i = 0; i < words; i++)
         memory[i] = mix(seed + i);
+    return memory;
+}
+
+static void *work(void *argument) {
     static atomic_int ready;
+    const uint64_t seed = (uint64_t)(uintptr_t)argument;
+    uint64_t *memory = take_memory(seed);
     if (atomic_fetch_add(&ready, 1) + 1 == thread_count) {
         puts("ready");
         fflush(stdout);
     }
-    while (!atomic_load(&over)) {
+    for (unsigned round = 1; !atomic_load(&over); round++) {
         compute(seed);
         check_memory(memory, seed);
         wait_about();
+        if (round % RENEWED == 0) {
+            munmap(memory, words * sizeof *memory);
+            memory = take_memory(seed);
+        }
     }
-    free(memory);
+    munmap(memory, words * sizeof *memory);
     return NULL;
 }
 
