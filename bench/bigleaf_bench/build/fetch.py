@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Sources: fetched once, checked, and kept by their checksum.
 
-    debian  a source package by the checksum of its .dsc, from the mirrors that
-            apt uses here; deb-src lines are not needed
+    debian  a source package by the checksum of its .dsc or of each file, from
+            the mirrors that apt uses here; deb-src lines are not needed
     pypi    a source distribution, from the index that pip uses
     crate   a Rust package that carries C sources; BIGLEAF_CRATES says from where
     url     a tarball
@@ -113,25 +113,22 @@ def spellings(base: str, name: str) -> list[str]:
     return list(dict.fromkeys([plain, f"{base}/{quote(name, safe='')}"]))
 
 
-def debian(source: dict[str, str]) -> list[Path]:
-    """The .dsc and what it lists."""
+def debian(source: dict) -> list[Path]:
+    """The source package's files: those that the recipe lists, or those of its .dsc."""
     package, version = source["package"], source["version"].split(":")[-1]
     bases = [f"{mirror}/{quote(pool(package), safe='/+')}" for mirror in mirrors()]
 
     def get(name: str, wanted: str) -> Path:
         return kept(name, wanted, [u for base in bases for u in spellings(base, name)])
 
+    if "files" in source:
+        return [get(name, wanted) for name, wanted in source["files"].items()]
     dsc = get(f"{package}_{version}.dsc", source["sha256"])
     block = re.search(r"^Checksums-Sha256:\n((?: .*\n)+)", dsc.read_text(encoding="utf-8"), re.M)
     if not block:
         raise NotFetched(f"{dsc}: lists no SHA-256 checksums")
-    files = [dsc]
-    for line in block[1].splitlines():
-        wanted, _, name = line.split()
-        # "only": parts that are enough, where a mirror lacks the others.
-        if name in source.get("only", name):
-            files.append(get(name, wanted))
-    return files
+    rows = [line.split() for line in block[1].splitlines()]
+    return [get(name, wanted) for wanted, _, name in rows]
 
 
 def pip_index() -> str:
@@ -225,8 +222,7 @@ def patch(folder: Path) -> None:
 
 
 def unpack_debian(files: list[Path], into: Path) -> None:
-    archives = [f for f in files[1:] if ".orig" in f.name or ".debian.tar" in f.name
-                or f.name.endswith((".tar.gz", ".tar.xz", ".tar.bz2"))]
+    archives = [f for f in files if f.name.endswith((".tar.gz", ".tar.xz", ".tar.bz2"))]
     archives.sort(key=lambda f: (".debian.tar" in f.name, ".orig-" in f.name))
     for file in archives:
         component = re.search(r"\.orig-([\w-]+)\.tar", file.name)

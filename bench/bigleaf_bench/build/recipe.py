@@ -31,7 +31,7 @@ from pathlib import Path
 from bigleaf_bench.failure import Lacking, WrongUse
 
 KINDS = {
-    "debian": {"package", "version", "sha256"},
+    "debian": {"package", "version"},
     "pypi": {"package", "version", "sha256"},
     "crate": {"package", "version", "sha256"},
     "url": {"url", "sha256"},
@@ -56,7 +56,7 @@ class Recipe:
     summary: str
     tested: bool
     needs: tuple[str, ...]
-    source: dict[str, str]
+    source: dict
     steps: tuple[str, ...]
     programs: tuple[str, ...]
     smoke: tuple[Smoke, ...]
@@ -104,6 +104,8 @@ def parse(name: str, text: str) -> Recipe:
     if kind not in KINDS:
         raise ValueError(f"source.kind must be one of {', '.join(KINDS)}")
     missing = KINDS[kind] - set(source)
+    if kind == "debian" and "files" not in source:
+        missing |= {"sha256"} - set(source)
     if missing:
         raise ValueError(f"source.{min(missing)} is missing")
     smoke = tuple(Smoke(tuple(s["words"]), s["status"], s.get("says", ""))
