@@ -175,3 +175,37 @@ def test_programs_built_for_a_variant(bench):
     assert found["none"]["status"] == "missing tool (cadical-none)"
     for name in ("plain", "thp"):
         assert found[name]["command"][0] == str(bench.folder / f"cadical-{name}")
+
+
+def test_misses_of_the_tlb_come_from_runs_of_their_own(bench):
+    report = {"schema": "bigleaf.tlb/1", "by": "emulator", "geometry": {"name": "haswell"},
+              "total": {"data": {"base": {"walks": 4000}, "huge": {"walks": 10},
+                                 "backed": {"walks": 30}}}}
+    text = json.dumps(report)
+    # Stands for bigleaf: `tlb` writes a report, all else is the real one.
+    stand_in = bench.write("bigleaf.py", f"""#!/usr/bin/env python3
+import os, sys
+if sys.argv[1] != "tlb":
+    os.execv({os.environ["BIGLEAF_COMMAND"]!r}, ["bigleaf", *sys.argv[1:]])
+open(sys.argv[2].removeprefix("--json="), "w").write({text!r})
+assert sys.argv[3:5] == ["--sample=1/7", "--"]
+""")
+    stand_in.chmod(0o755)
+    bench.write("a.cnf", UNSAT)
+    bench.write("campaign.toml", HEAD + '[tlb]\narguments = ["--sample=1/7"]\n'
+                + bench.tool("right", "exit 20") + VARIANTS)
+    ended = bench.run(report=True, env={"BIGLEAF_COMMAND": str(stand_in)})
+    assert ended.status == 0, ended.err
+    assert [r["tlb"] for r in bench.records() if r["purpose"] == "tlb"] == [
+        {"base": 4000, "huge": 30, "by": "emulator, haswell"}]
+    assert "4.0e+03  3.0e+01       0.75" in ended.out
+
+
+def test_glibc_s_own_tunable_is_a_variant(bench):
+    bench.write("a.cnf", UNSAT)
+    bench.write("campaign.toml", HEAD + real("minisat") + BASE + '[[variants]]\nname = "glibc"\n')
+    assert bench.run().status == 0
+    found = {r["variant"]: r for r in bench.records()}
+    if "2.35" in (found["glibc"]["objection"] or ""):
+        pytest.skip("this glibc has no such tunable")
+    assert found["glibc"]["valid"] and found["glibc"]["backing"]["heap"] == "glibc-tunable"
