@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: MIT
+"""glibc with our patch: made by `bigleaf thp-libc`, linked by --libc=thp.
+
+The library takes a minute to make, so that these tests need one that was made:
+BIGLEAF_LIBC_THP names its folder, else the user's cache is looked at.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from conftest import COMMAND, SOURCE, doctor, run
+
+SCRIPT = SOURCE / "packaging/glibc/thp-libc.sh"
+# Says how much of its memory is on huge pages, in KiB: all, then huge.
+PROGRAM = """
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#define BLOCKS 20000
+static void *work(void *unused) {
+    static _Thread_local char *blocks[BLOCKS];
+    for (int i = 0; i < BLOCKS; i++)
+        memset(blocks[i] = malloc(1000), 1, 1000);
+    for (int i = 0; i < BLOCKS; i += 2)
+        free(blocks[i]);
+    for (int i = 0; i < BLOCKS; i += 2)
+        memset(blocks[i] = malloc(2000), 1, 2000);
+    return unused;
+}
+int main(void) {
+    pthread_t threads[3];
+    for (int i = 0; i < 3; i++)
+        pthread_create(&threads[i], NULL, work, NULL);
+    for (int i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+    char *grown = NULL;
+    for (size_t size = 1 << 16; size <= 64 << 20; size *= 2) {
+        grown = realloc(grown, size);
+        memset(grown + size / 2, 2, size / 2);
+    }
+    for (size_t i = 1 << 16; i < 64 << 20; i++)
+        if (grown[i] != 2)
+            return 1;
+    grown = realloc(grown, 3 << 20);
+    grown = realloc(grown, 64 << 20);
+    memset(grown, 3, 64 << 20);
+    work(NULL);
+    char line[200];
+    FILE *file = fopen("/proc/self/smaps_rollup", "r");
+    while (file && fgets(line, sizeof line, file))
+        if (strstr(line, "Rss:") || strstr(line, "AnonHugePages:"))
+            fputs(line, stdout);
+    return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def folder() -> Path:
+    named = os.environ.get("BIGLEAF_LIBC_THP")
+    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
+    place = Path(named) if named else cache / "bigleaf/thp"
+    if not (place / "libc.a").exists():
+        pytest.skip(f"no {place}/libc.a; 'bigleaf thp-libc' makes it")
+    return place
+
+
+@pytest.fixture(scope="module")
+def program(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("thp")
+    (place / "program.c").write_text(PROGRAM)
+    ended = run(COMMAND, "cc", "--libc=thp", "-static", "-O1", "-pthread",
+                place / "program.c", "-o", place / "program",
+                env={"BIGLEAF_LIBC_THP": str(folder)})  # fmt: skip
+    assert (ended.status, ended.err) == (0, "")
+    return place / "program"
+
+
+def share(program: Path, **env: str) -> float:
+    ended = run(program, env=env)
+    assert ended.status == 0, ended
+    total, huge = map(int, re.findall(r"(\d+) kB", ended.out))
+    return huge / total
+
+
+def test_the_switch_puts_all_arenas_on_huge_pages(program: Path) -> None:
+    facts = doctor(program)
+    assert facts["patched_glibc_malloc"] and not facts["bigleaf_version"]
+    if not facts["huge_pages_here"]:
+        pytest.skip("no huge pages here")
+    assert share(program, GLIBC_THP_ALWAYS="1") > 0.95
+
+
+@pytest.mark.parametrize("value", ["", "0", "on"])
+def test_any_other_value_is_off(program: Path, value: str) -> None:
+    if "[always]" in Path("/sys/kernel/mm/transparent_hugepage/enabled").read_text():
+        pytest.skip("this machine gives huge pages to those who do not ask")
+    assert share(program, GLIBC_THP_ALWAYS=value) == 0
+
+
+def test_an_unknown_option_is_named() -> None:
+    ended = run("sh", SCRIPT, "--bad")
+    assert ended.status == 2
+    assert ended.err.splitlines()[0] == "bigleaf thp-libc: unknown option '--bad'"
+
+
+def test_sources_of_another_glibc_are_refused(tmp_path: Path) -> None:
+    if not shutil.which("bison") or not shutil.which("gawk"):
+        pytest.skip("no bison or gawk")
+    source = tmp_path / "glibc-1.0.tar.xz"
+    source.touch()
+    ended = run("sh", SCRIPT, f"--source={source}",
+                env={"BIGLEAF_CACHE": str(tmp_path)})  # fmt: skip
+    assert ended.status == 3
+    assert "is of 1.0, this machine's glibc is " in ended.err
+    assert not list(tmp_path.glob("thp*"))
+
+
+def test_help_is_one_screen() -> None:
+    ended = run("sh", SCRIPT, "--help")
+    assert (ended.status, ended.err) == (0, "")
+    assert ended.out.startswith("usage: bigleaf thp-libc ")
