@@ -17,12 +17,14 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #define LEAST_PAUSE_MS 500
 #define MOST_PAUSE_MS 60000
 #define GLANCE_MS 500
+#define PRIORITY (-10)
 #define COST_SHARE 100
 #define GAIN_BYTES (8 * BL_MIB)
 
@@ -237,6 +239,8 @@ int bl_attach_main(const struct bl_command *self, int argc, char **argv) {
     if (fault)
         return fault;
     const sigset_t set = ending_signals();
+    // Whoever is held waits for this command. Without the right to it, so be it.
+    setpriority(PRIO_PROCESS, 0, PRIORITY);
     if (geteuid() != 0 && !r.user_given)
         r.choice.user = getuid();
     if (r.all) {

@@ -20,7 +20,6 @@
 #define STOP_NS 3000000 // after this no further call, of 10 ms allowed
 #define LEAST_UNIT_NS 250000
 #define MOST_UNITS 8 // in one call
-#define OUTSIDE_UNITS 8
 #define MOST_SHORTAGES 4
 #define BATCH_UNITS 512
 #define MOST_AGAIN 20 // a program flooded by signals
@@ -115,7 +114,7 @@ static void let_run(uint64_t held_ns) {
 }
 
 static uint64_t held_for(const struct bl_attach *a) {
-    return bl_hold_now_ns() - a->hold.since_ns;
+    return bl_hold_now_ns() - a->hold.stopped_ns;
 }
 
 // As many as fit the time that is left of a stop.
@@ -131,14 +130,14 @@ typedef bool step_fn(struct bl_attach *a, void *work,
 
 // Holds the program for one slice: calls of `step` until it says that all is
 // done, or the time is up. False: the round is over.
-
 static bool slice(struct bl_attach *a, step_fn *step, void *work, bool *more) {
     bl_target_prepare(MOST_UNITS);
     enum bl_hold_result result = bl_hold_begin(&a->hold, a->target.pid);
     if (result != BL_HOLD_OK)
         return take_hold_result(a, result);
-    while (*more && result == BL_HOLD_OK && held_for(a) < STOP_NS)
+    do
         *more = step(a, work, &result);
+    while (*more && result == BL_HOLD_OK && held_for(a) < STOP_NS);
     const uint64_t held = held_for(a);
     if (result == BL_HOLD_OK)
         bl_hold_end(&a->hold);
@@ -196,8 +195,22 @@ static void mark(struct bl_attach *a, const struct areas *areas) {
         slices(a, mark_next, &m);
 }
 
+// Of a range that is gone the kernel says ENOMEM, too.
+static bool is_there(const struct bl_attach *a, uint64_t at, uint64_t bytes) {
+    uint16_t own[MOST_UNITS] = {0};
+    const size_t units = bytes / BL_HUGE_SIZE;
+    if (bl_target_resident(a->target.pid, at, units, own) < 0)
+        return false;
+    for (size_t i = 0; i < units; i++) {
+        if (own[i] >= ENOUGH_PAGES)
+            return true;
+    }
+    return false;
+}
+
 // Notes what the kernel said of `bytes`.
-static void note_collapse(struct bl_attach *a, uint64_t bytes, int error) {
+static void note_collapse(struct bl_attach *a, uint64_t at, uint64_t bytes,
+                          int error) {
     if (error == 0) {
         a->shortages = 0;
         return;
@@ -206,6 +219,8 @@ static void note_collapse(struct bl_attach *a, uint64_t bytes, int error) {
         a->ended = true;
         return;
     }
+    if (error == -ENOMEM && !is_there(a, at, bytes))
+        return;
     a->left[BL_LEFT_FAILED] += bytes;
     a->last_errno = -error;
     const bool short_of_memory = error == -ENOMEM || error == -EBUSY;
@@ -243,15 +258,15 @@ static bool collapse_next(struct bl_attach *a, void *work,
     if (*result != BL_HOLD_OK)
         return true;
     note_pace(a, (bl_hold_now_ns() - before) / units);
+    note_collapse(a, s->at, units * BL_HUGE_SIZE, (int)got);
     s->at += units * BL_HUGE_SIZE;
-    note_collapse(a, units * BL_HUGE_SIZE, (int)got);
     return s->at < s->end && goes_on(a);
 }
 
 // From outside; false where that is not allowed.
 static bool collapse_outside(struct bl_attach *a, struct stretch *s) {
     while (s->at < s->end && goes_on(a)) {
-        const uint64_t most = OUTSIDE_UNITS * BL_HUGE_SIZE;
+        const uint64_t most = MOST_UNITS * BL_HUGE_SIZE;
         const uint64_t bytes = s->end - s->at < most ? s->end - s->at : most;
         bl_target_prepare(bytes / BL_HUGE_SIZE);
         const uint64_t before = bl_hold_now_ns();
@@ -262,7 +277,7 @@ static bool collapse_outside(struct bl_attach *a, struct stretch *s) {
             return false;
         if (ns > a->longest_call_ns)
             a->longest_call_ns = ns;
-        note_collapse(a, bytes, error);
+        note_collapse(a, s->at, bytes, error);
         s->at += bytes;
     }
     return true;

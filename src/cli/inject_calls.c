@@ -143,14 +143,22 @@ static bool add_room(struct bl_inject_space *s, struct bl_trap_call *c) {
 }
 
 // A piece of memory that is mapped and advised already, and was never handed
-// out. The program may unmap or remap it like any other.
+// out. 0: no room for it can be had.
+static uint64_t take_piece(struct bl_inject_space *s, struct bl_trap_call *c,
+                           uint64_t bytes) {
+    const uint64_t whole = bl_align_up(bytes, BL_BASE_SIZE);
+    if (whole > s->small_end - s->small_at && !add_room(s, c))
+        return 0;
+    const uint64_t at = s->small_at;
+    s->small_at += whole;
+    return at;
+}
+
 static long serve_small(struct bl_inject_space *s, struct bl_trap_call *c,
                         struct bl_inject_count *count) {
-    const uint64_t bytes = bl_align_up(c->arguments[1], BL_BASE_SIZE);
-    if (bytes > s->small_end - s->small_at && !add_room(s, c))
+    const uint64_t at = take_piece(s, c, c->arguments[1]);
+    if (!at)
         return bl_trap_map(c, 0);
-    const uint64_t at = s->small_at;
-    s->small_at += bytes;
     count->answered += !c->made;
     return (long)at;
 }
@@ -182,14 +190,14 @@ static void note_area(struct bl_inject_space *s, uint64_t at, uint64_t asked,
         (struct bl_inject_area){at, bl_align_up(asked, BL_BASE_SIZE), real};
 }
 
-// Plain memory: whole units, of which the program knows what it asked for.
-static long serve_large(struct bl_inject_space *s, struct bl_trap_call *c,
-                        uint64_t bytes) {
+// Whole units, of which the program knows what it asked for.
+static long map_units(struct bl_inject_space *s, struct bl_trap_call *c,
+                      uint64_t bytes) {
     const uint64_t real = bl_align_up(bytes, BL_HUGE_SIZE);
-    const uint64_t slot = take_slot(s, bytes);
+    const uint64_t slot = s->area_count < MOST_AREAS ? take_slot(s, bytes) : 0;
     const long got = slot ? bl_trap_map_new(c, slot, real) : -ENOMEM;
     if (failed(got))
-        return c->away ? got : bl_trap_map(c, 0);
+        return got;
     note_area(s, (uint64_t)got, bytes, real);
     advise(c, (uint64_t)got, real);
     return got;
@@ -201,10 +209,10 @@ static long serve_map(struct bl_inject_space *s, struct bl_trap_call *c,
     const bool free = bl_trap_may_choose(c);
     if (free && bl_trap_is_plain(c) && bytes <= BL_MIB)
         return serve_small(s, c, count);
-    if (free && bl_trap_is_plain(c) && s->area_count < MOST_AREAS)
-        return serve_large(s, c, bytes);
-    const uint64_t hint = free ? take_slot(s, bytes) : c->arguments[0];
-    const long got = bl_trap_map(c, hint);
+    long got = free && bl_trap_is_plain(c) ? map_units(s, c, bytes) : -ENOMEM;
+    if (!failed(got) || c->away)
+        return got;
+    got = bl_trap_map(c, free ? take_slot(s, bytes) : c->arguments[0]);
     if (!failed(got))
         advise(c, (uint64_t)got, bytes);
     return got;
@@ -263,23 +271,49 @@ static long grow_ours(struct bl_inject_space *s, struct bl_trap_call *c,
     return got;
 }
 
+// Less than a unit is copied: its base pages would stay base pages where they
+// are moved to.
+static long regrow(struct bl_inject_space *s, struct bl_trap_call *c,
+                   struct bl_inject_count *count) {
+    const uint64_t old = c->arguments[0];
+    const uint64_t from = bl_align_up(c->arguments[1], BL_BASE_SIZE);
+    const uint64_t asked = c->arguments[2];
+    const uint64_t more = bl_align_up(asked, BL_BASE_SIZE) - from;
+    if (old + from == s->small_at && more <= s->small_end - s->small_at) {
+        s->small_at += more;
+        count->answered++;
+        return (long)old;
+    }
+    const long got = asked <= BL_MIB ? (long)take_piece(s, c, asked)
+                                     : map_units(s, c, asked);
+    if (got == 0 || failed(got))
+        return grow(s, c, from, asked, count);
+    if (bl_trap_copy(c, (uint64_t)got, old, from) != 0)
+        return -EFAULT;
+    bl_trap_unmap(c, old, from);
+    count->moves++;
+    return got;
+}
+
 static long serve_remap(struct bl_inject_space *s, struct bl_trap_call *c,
                         struct bl_inject_count *count) {
+    const uint64_t old = c->arguments[0];
     const uint64_t before = c->arguments[1];
     const uint64_t after = c->arguments[2];
-    struct bl_inject_area *a = find_area(s, c->arguments[0], before);
+    struct bl_inject_area *a = find_area(s, old, before);
     if (a && after >= before && after <= a->real) {
         a->asked = bl_align_up(after, BL_BASE_SIZE);
         count->answered++;
-        return (long)a->at;
+        return (long)old;
     }
     // What lies elsewhere may be a file: it gets exactly what was asked for.
-    const uint64_t old = c->arguments[0];
-    const bool ours = a || (old >= SLOTS_LOW && old < SLOTS_HIGH);
+    if (!a && (old < SLOTS_LOW || old >= SLOTS_HIGH))
+        return grow(s, c, before, after, count);
+    if (!a && before < after && before < BL_HUGE_SIZE)
+        return regrow(s, c, count);
     const uint64_t from = a ? a->real : bl_align_up(before, BL_BASE_SIZE);
-    const long got = !ours            ? grow(s, c, before, after, count)
-                     : after < before ? shrink(s, c, from)
-                                      : grow_ours(s, c, from, count);
+    const long got =
+        after < before ? shrink(s, c, from) : grow_ours(s, c, from, count);
     if (a && !failed(got) && (uint64_t)got != old) {
         a = find_area(s, old, before);
         if (a)

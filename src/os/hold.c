@@ -260,6 +260,7 @@ static enum bl_hold_result hold_thread(struct bl_hold *h, int tid) {
     enum bl_hold_result result = seize(tid);
     if (result != BL_HOLD_OK)
         return result;
+    h->stopped_ns = bl_hold_now_ns();
     h->tid = tid;
     h->called = false;
     result = examine(h);

@@ -37,14 +37,15 @@ enum bl_hold_result {
 };
 
 struct bl_hold {
-    int pid;            // const
-    int tid;            // held; 0: none
-    uint64_t room;      // for the stub, in the process; 0: not looked for
-    bool called;        // since it is held
-    unsigned turn;      // of the threads
-    unsigned leftovers; // times a stub was found there
-    uint64_t since_ns;
-    uint64_t signals; // of this command, before
+    int pid;             // const
+    int tid;             // held; 0: none
+    uint64_t room;       // for the stub, in the process; 0: not looked for
+    bool called;         // since it is held
+    unsigned turn;       // of the threads
+    unsigned leftovers;  // times a stub was found there
+    uint64_t since_ns;   // it was asked to stop
+    uint64_t stopped_ns; // it was seen to have stopped
+    uint64_t signals;    // of this command, before
     // What it cost.
     uint64_t holds;
     uint64_t calls;

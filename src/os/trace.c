@@ -259,7 +259,7 @@ static const struct sock_filter trap_filter[] = {
     LOAD(FIELD(args[2]) + HIGH),
     EQUAL(0, 0, 18),
     LOAD(FIELD(args[2])),
-    AT_LEAST(BL_MIB, 16, 15),
+    AT_LEAST(BL_TRACE_TRAPPED, 16, 15),
     EQUAL(SYS_mmap, 0, 14),
     // How much?
     LOAD(FIELD(args[1]) + HIGH),

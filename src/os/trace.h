@@ -37,8 +37,8 @@ int bl_trace_await_exec(int pid, struct bl_trace *out);
 void bl_trace_release(struct bl_trace *t);
 void bl_trace_kill(struct bl_trace *t);
 // Lets it run on, traced, and with these calls trapped (os/trap.h): every brk,
-// mremap to a mebibyte or more, munmap of as much, mmap of as much private
-// anonymous memory, and from BL_TRACE_TRAPPED on where it is plain heap. -errno, and it is still
+// munmap of a mebibyte or more, mmap of as much private anonymous memory, and
+// from BL_TRACE_TRAPPED on where it is plain heap, and mremap to as much. -errno, and it is still
 // held: the kernel has no filters, or another one forbids it.
 #define BL_TRACE_TRAPPED (16 * BL_KIB)
 int bl_trace_release_trapped(struct bl_trace *t);

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 
@@ -218,6 +219,23 @@ long bl_trap_unmap(struct bl_trap_call *c, uint64_t at, uint64_t bytes) {
 long bl_trap_advise(struct bl_trap_call *c, uint64_t at, uint64_t bytes) {
     const uint64_t a[6] = {at, bytes, MADV_HUGEPAGE};
     return call(c, SYS_madvise, a);
+}
+
+int bl_trap_copy(const struct bl_trap_call *c, uint64_t to, uint64_t from,
+                 uint64_t bytes) {
+    static char chunk[1 << 18];
+    for (uint64_t done = 0; done < bytes;) {
+        const size_t n =
+            bytes - done < sizeof chunk ? bytes - done : sizeof chunk;
+        const struct iovec here = {chunk, n};
+        const struct iovec source = {(void *)(uintptr_t)(from + done), n};
+        const struct iovec target = {(void *)(uintptr_t)(to + done), n};
+        if (process_vm_readv(c->tid, &here, 1, &source, 1, 0) != (ssize_t)n ||
+            process_vm_writev(c->tid, &here, 1, &target, 1, 0) != (ssize_t)n)
+            return -EFAULT;
+        done += n;
+    }
+    return 0;
 }
 
 void bl_trap_answer(struct bl_trap_call *c, long result) {

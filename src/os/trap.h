@@ -73,6 +73,9 @@ long bl_trap_reserve(struct bl_trap_call *c, uint64_t hint, uint64_t bytes);
 long bl_trap_remap(struct bl_trap_call *c, uint64_t at, uint64_t from_bytes,
                    uint64_t to_bytes, uint64_t to);
 long bl_trap_unmap(struct bl_trap_call *c, uint64_t at, uint64_t bytes);
+// The program's bytes, copied by us. 0 or -errno.
+int bl_trap_copy(const struct bl_trap_call *c, uint64_t to, uint64_t from,
+                 uint64_t bytes);
 long bl_trap_advise(struct bl_trap_call *c, uint64_t at, uint64_t bytes);
 
 // The program sees this result and goes on. What came in between, if `away`,

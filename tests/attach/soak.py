@@ -56,23 +56,28 @@ class Tally:
     faults: list[str] = field(default_factory=list)
 
 
+def instance(scratch: Path, registers: str, width: str, frames: str) -> str:
+    cnf = scratch / f"{registers}-{width}-{frames}.cnf"
+    with cnf.open("w") as out:
+        subprocess.run([sys.executable, SOURCE / "bench/instances/datapath.py", "--registers",
+                        registers, "--width", width, "--frames", frames],
+                       stdout=out, check=True)
+    return str(cnf)
+
+
 def programs(scratch: Path, steady: Path) -> list[Program]:
     """Those that this machine can run."""
     found = [Program("threads", [str(steady), "16", "192", "4"], "right"),
              Program("one-thread", [str(steady), "1", "96", "3"], "right"),
              Program("python3", [sys.executable, str(HERE / "programs/steady.py"), "6"],
                      "right")]
-    cnf = scratch / "datapath.cnf"
-    with cnf.open("w") as out:
-        subprocess.run([sys.executable, SOURCE / "bench/instances/datapath.py",
-                        "--registers", "24", "--width", "12", "--frames", "24"],
-                       stdout=out, check=True)
     if shutil.which("cadical"):
-        found.append(Program("cadical", ["cadical", "-q", "-n", str(cnf)],
+        cnf = instance(scratch, "16", "16", "40")
+        found.append(Program("cadical", ["cadical", "-q", "-n", cnf],
                              "s UNSATISFIABLE", (20,)))
     if shutil.which("z3"):
-        found.append(Program("z3", ["z3", "-dimacs", str(cnf)], "s UNSATISFIABLE",
-                             (0, 20)))
+        cnf = instance(scratch, "32", "16", "32")
+        found.append(Program("z3", ["z3", "-dimacs", cnf], "s UNSATISFIABLE", (0, 20)))
     if shutil.which("javac") and shutil.which("java"):
         subprocess.run(["javac", "-d", scratch, HERE / "programs/Steady.java"], check=True)
         found.append(Program("java", ["java", "-Xmx512m", "-cp", str(scratch), "Steady",

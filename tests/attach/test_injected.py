@@ -24,6 +24,7 @@ CALLS = os.environ["BIGLEAF_CALLS"]
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 ROOT = os.geteuid() == 0
 
+WITHOUT_TUNABLE = (b"glibc.malloc.hugetlb", b"glibc.malloc.hugexxx")
 GROW_C = """
 #include <stdio.h>
 #include <stdlib.h>
@@ -311,9 +312,7 @@ class Languages(unittest.TestCase):
     def test_old_glibc(self) -> None:
         """A glibc without the tunable, which no compiler here has: this one's,
         with the tunable by another name."""
-        name = b"glibc.malloc.hugetlb"
-        self.check(GROW_C, "grow.c", ["gcc", "-O1", "-static"],
-                   (name, name.replace(b"hugetlb", b"hugexxx")))
+        self.check(GROW_C, "grow.c", ["gcc", "-O1", "-static"], WITHOUT_TUNABLE)
 
     def test_musl(self) -> None:
         self.check(GROW_C, "grow.c", ["musl-gcc", "-O1", "-static"])
@@ -322,8 +321,8 @@ class Languages(unittest.TestCase):
         self.check(GROW_GO, "grow.go", ["go", "build"])
 
     def test_rust(self) -> None:
-        targets = "x86_64-unknown-linux-musl"
-        self.check(GROW_RUST, "grow.rs", ["rustc", "-O", "--target", targets])
+        self.check(GROW_RUST, "grow.rs", ["rustc", "-O", "-C", "target-feature=+crt-static"],
+                   WITHOUT_TUNABLE)
 
 
 if __name__ == "__main__":
