@@ -4,6 +4,7 @@
 //
 #include "cli/align.h"
 #include "cli/request.h"
+#include "cli/tlb.h"
 
 #include <string.h>
 
@@ -35,8 +36,7 @@ static const struct bl_option attach_options[] = {
      "come back as the process grows, until it ends or Ctrl-C"},
     {"all", 0, NULL, false,
      "every large process instead of one, a line for each"},
-    {"min-rss", 0, "SIZE", false,
-     "with --all: what is large (default 64M)"},
+    {"min-rss", 0, "SIZE", false, "with --all: what is large (default 64M)"},
     {"user", 0, "NAME", true,
      "with --all: only your own processes, or those of user NAME"},
     {"json", 0, NULL, false, "what came of it as JSON (bigleaf.attach/1)"},
@@ -55,6 +55,27 @@ static const struct bl_option align_options[] = {
     {"undo", 0, NULL, false, "give back the file as it was, bit by bit"},
     {0}};
 
+static const struct bl_option tlb_options[] = {
+    {"by", 0, "auto|counters|emulator", false,
+     "where the figures come from: the processor's counters, an emulated run, "
+     "or the first of these that serves (default)"},
+    {"geometry", 0, "NAME", false,
+     "the TLBs of the emulated run: haswell, skylake (default), icelake, zen2, "
+     "zen4, zen5, neoverse, or a file"},
+    {"events", 0, "FILE", false,
+     "the counters to use, a line for each: NAME raw|cache|software NUMBER; "
+     "the first is sampled"},
+    {"pages", 0, "base|huge|backed", false,
+     "whose misses order the functions and make the flame graph: all memory "
+     "on base pages (default), all on huge ones, or as Bigleaf would have it"},
+    {"functions", 0, "NUMBER", false,
+     "functions in the table, at most (default 12)"},
+    {"sample", 0, "1/N", false,
+     "measure one of N windows of 100 million instructions and scale up"},
+    {"flame", 0, "FILE", false, "write a flame graph of the misses as SVG"},
+    {"json", 0, "FILE", false, "write all figures as JSON (bigleaf.tlb/1)"},
+    {0}};
+
 static const struct bl_option cc_options[] = {
     {"libc", 0, "system|thp", false,
      "thp: a static program gets glibc's own malloc with our patch for huge "
@@ -62,9 +83,9 @@ static const struct bl_option cc_options[] = {
     {0}};
 
 #define BL_CC_MORE                                                             \
-    "All other words are the compiler's. BIGLEAF=off in its environment\n"      \
+    "All other words are the compiler's. BIGLEAF=off in its environment\n"     \
     "switches a program back at run time.\n"                                   \
-    "Exit status: the compiler's; 2 wrong usage; 3 a file of Bigleaf is\n"      \
+    "Exit status: the compiler's; 2 wrong usage; 3 a file of Bigleaf is\n"     \
     "missing; 126 and 127 as a shell gives.\n"
 
 const struct bl_command bl_commands[] = {
@@ -98,6 +119,13 @@ const struct bl_command bl_commands[] = {
      "Exit status: 0; 2 wrong usage, or a file that gains nothing; 3 the file\n"
      "cannot be written.\n",
      align_options, false, bl_align_main},
+    {"tlb", "[OPTION...] [--] PROGRAM [ARG...]",
+     "count the TLB misses of PROGRAM by page size, function and line",
+     "The report goes to standard error. Emulated, a program takes about ten\n"
+     "times as long.\n"
+     "Exit status: the program's own (128+n after signal n); 2 wrong usage;\n"
+     "3 the machine lacks something; 126 and 127 as a shell gives.\n",
+     tlb_options, false, bl_tlb_main},
     {"cc", "[--libc=system|thp] ARG...",
      "compile and link C with Bigleaf inside", BL_CC_MORE, cc_options, false,
      bl_cc_main},

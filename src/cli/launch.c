@@ -265,6 +265,20 @@ int bl_launch(const struct bl_launch *what, struct bl_result *out) {
     return out->pid > 0 ? exec_status(error) : BL_EXIT_MACHINE;
 }
 
+int bl_launch_end_like(const struct bl_result *r) {
+    if (r->signal) {
+        const struct rlimit no_core = {0, 0};
+        sigset_t one;
+        setrlimit(RLIMIT_CORE, &no_core);
+        signal(r->signal, SIG_DFL);
+        sigemptyset(&one);
+        sigaddset(&one, r->signal);
+        sigprocmask(SIG_UNBLOCK, &one, NULL);
+        raise(r->signal);
+    }
+    return r->exit_status;
+}
+
 void bl_result_free(struct bl_result *r) {
     for (size_t i = 0; i < r->process_count; i++) {
         free(r->processes[i].executable);

@@ -73,6 +73,9 @@ struct bl_launch {
 // user has been told). The result is to be freed in any case.
 int bl_launch(const struct bl_launch *what, struct bl_result *out);
 void bl_result_free(struct bl_result *result);
+// Ends as the program did: a waiting shell or script must see its signal.
+// Returns the status to leave with where that was none.
+int bl_launch_end_like(const struct bl_result *result);
 
 // Replaces this command by the program; returns the status to leave with.
 int bl_launch_exec(const struct bl_command *command,

@@ -7,10 +7,8 @@
 #include "cli/request.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 struct run {
@@ -67,21 +65,6 @@ static void close_report(const struct bl_command *self, const struct run *run,
                strerror(errno));
 }
 
-// Ends as the program did: a waiting shell or script must see its signal.
-static int end_like(const struct bl_result *r) {
-    if (r->signal) {
-        const struct rlimit no_core = {0, 0};
-        sigset_t one;
-        setrlimit(RLIMIT_CORE, &no_core);
-        signal(r->signal, SIG_DFL);
-        sigemptyset(&one);
-        sigaddset(&one, r->signal);
-        sigprocmask(SIG_UNBLOCK, &one, NULL);
-        raise(r->signal);
-    }
-    return r->exit_status;
-}
-
 static int run_watched(const struct bl_command *self, const struct run *run,
                        const struct bl_program *program, char **argv) {
     struct bl_plan plan;
@@ -103,7 +86,7 @@ static int run_watched(const struct bl_command *self, const struct run *run,
             (run->json ? bl_report_json : bl_report_text)(out, &result);
             close_report(self, run, out);
             out = NULL;
-            status = end_like(&result);
+            status = bl_launch_end_like(&result);
         }
         bl_result_free(&result);
     }

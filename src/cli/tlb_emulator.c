@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT
+//
+// The emulated run: QEMU in user mode with our plug-in (src/tlb/plugin.c),
+// which leaves one profile for each process in a folder of this run.
+//
+#include "cli/flame.h"
+#include "cli/installed.h"
+#include "cli/tlb.h"
+#include "tlb/emulate.h"
+
+#include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define PLUGIN "bigleaf/tlb.so"
+#define LINES_VARIABLE "BIGLEAF_REPORT" // that bl_launch sets
+
+struct run {
+    const struct bl_tlb_request *request;
+    struct bl_tlb_geometry geometry;
+    char *geometry_text;
+    char *directory; // of the profiles
+    char *plugin;
+    struct bl_emulator emulator;
+    struct bl_misses misses;
+};
+
+static int find_emulator(struct run *r) {
+    const struct bl_command *command = r->request->command;
+    char *name = bl_xprintf("qemu-%s", bl_program_own_machine() == EM_X86_64
+                                           ? "x86_64"
+                                           : "aarch64");
+    char *path = NULL;
+    char *directory = bl_xprintf("dir=%s", r->directory);
+    char *every =
+        bl_xprintf("every=%llu", (unsigned long long)r->request->every);
+    const char *const words[] = {directory, every};
+    int status = BL_EXIT_MACHINE;
+    r->plugin = bl_installed_library(PLUGIN);
+    if (bl_program_find(name, &path) != 0)
+        bl_say(command,
+               "no %s on PATH, which emulates programs: install the package "
+               "qemu-user",
+               name);
+    else if (access(r->plugin, R_OK) != 0)
+        bl_say(command, "%s: %s; install Bigleaf whole, or build it", r->plugin,
+               strerror(errno));
+    else if (!bl_emulator_init(&r->emulator, path, r->plugin, words,
+                               BL_ARRAY_LEN(words)))
+        bl_say(command, "%s: cannot be run", path);
+    else
+        status = 0;
+    if (!getenv(LINES_VARIABLE))
+        r->emulator.unset = LINES_VARIABLE;
+    free(name);
+    free(path);
+    free(directory);
+    free(every);
+    return status;
+}
+
+static char *read_text(const char *path) {
+    enum { MOST = 16000 };
+    FILE *in = fopen(path, "re");
+    char *text = bl_xrealloc(NULL, MOST + 1);
+    const size_t n = in ? fread(text, 1, MOST, in) : 0;
+    const bool fine = in && !ferror(in);
+    const int error = errno;
+    if (in)
+        fclose(in);
+    text[n] = '\0';
+    if (!fine) {
+        free(text);
+        errno = error;
+        return NULL;
+    }
+    return text;
+}
+
+static int take_geometry(struct run *r) {
+    const struct bl_command *command = r->request->command;
+    const char *name = r->request->geometry;
+    const char *known = bl_tlb_geometry_text(name);
+    unsigned line;
+    r->geometry_text = known ? bl_xstrdup(known) : read_text(name);
+    if (!r->geometry_text && !strchr(name, '/') && errno == ENOENT)
+        return bl_usage(command,
+                        "wrong value '%s' for --geometry: a file, or one of "
+                        "%s",
+                        name, bl_tlb_geometry_names);
+    if (!r->geometry_text) {
+        bl_say(command, "%s: %s", name, strerror(errno));
+        return BL_EXIT_USAGE;
+    }
+    const char *fault =
+        bl_tlb_geometry_parse(r->geometry_text, &r->geometry, &line);
+    if (fault && line)
+        bl_say(command, "%s:%u: %s", name, line, fault);
+    else if (fault)
+        bl_say(command, "%s: %s", name, fault);
+    return fault ? BL_EXIT_USAGE : 0;
+}
+
+// A folder for the profiles, with the geometry in it.
+static int make_directory(struct run *r) {
+    const char *places[] = {getenv("TMPDIR"), "/tmp", "/var/tmp"};
+    for (size_t i = 0; i < BL_ARRAY_LEN(places); i++) {
+        if (!places[i] || places[i][0] != '/')
+            continue;
+        char *name = bl_xprintf("%s/bigleaf-tlb-XXXXXX", places[i]);
+        r->directory = mkdtemp(name);
+        if (r->directory)
+            break;
+        free(name);
+    }
+    char *path = r->directory ? bl_xprintf("%s/geometry", r->directory) : NULL;
+    FILE *out = path ? fopen(path, "we") : NULL;
+    const bool fine = out && fputs(r->geometry_text, out) >= 0;
+    const bool whole = out && fclose(out) == 0 && fine;
+    free(path);
+    if (!whole)
+        bl_say(r->request->command,
+               "no folder for temporary files: set TMPDIR to one that can be "
+               "written");
+    return whole ? 0 : BL_EXIT_MACHINE;
+}
+
+// Calls `each` with the path of every file of the run.
+static void each_file(const struct run *r,
+                      void (*each)(struct bl_misses *misses, const char *path),
+                      struct bl_misses *misses) {
+    DIR *folder = opendir(r->directory);
+    struct dirent *entry;
+    while (folder && (entry = readdir(folder))) {
+        char *path = bl_xprintf("%s/%s", r->directory, entry->d_name);
+        if (entry->d_name[0] != '.')
+            each(misses, path);
+        free(path);
+    }
+    if (folder)
+        closedir(folder);
+}
+
+static void add_file(struct bl_misses *misses, const char *path) {
+    bl_misses_add(misses, path);
+}
+
+static void remove_file(struct bl_misses *misses, const char *path) {
+    (void)misses;
+    unlink(path);
+}
+
+static void clean(struct run *r) {
+    if (r->directory) {
+        each_file(r, remove_file, NULL);
+        rmdir(r->directory);
+    }
+    free(r->directory);
+    free(r->geometry_text);
+    free(r->plugin);
+    bl_misses_free(&r->misses);
+}
+
+// The emulator would write a core file of the program, and say so. What the
+// launch itself puts into the environment is not for the program.
+static int launch(struct run *r, char **words, struct bl_result *result) {
+    struct rlimit limit;
+    struct bl_program emulator;
+    struct bl_plan plan = {.mechanism = BL_MECHANISM_NONE,
+                           .why = bl_xstrdup("emulated")};
+    const bool limited = getrlimit(RLIMIT_CORE, &limit) == 0;
+    const struct rlimit none = {0, limited ? limit.rlim_max : 0};
+    if (limited)
+        setrlimit(RLIMIT_CORE, &none);
+    bl_program_inspect(r->emulator.file, &emulator);
+    const struct bl_launch what = {.command = r->request->command,
+                                   .program = &emulator,
+                                   .plan = &plan,
+                                   .streams = {-1, -1, -1},
+                                   .argv = words};
+    const int status = bl_launch(&what, result);
+    result->argv = r->request->argv;
+    if (limited)
+        setrlimit(RLIMIT_CORE, &limit);
+    bl_program_free(&emulator);
+    bl_plan_free(&plan);
+    return status;
+}
+
+static int report(struct run *r, const struct bl_result *result) {
+    const struct bl_tlb_request *request = r->request;
+    each_file(r, add_file, &r->misses);
+    if (r->misses.process_count == 0) {
+        bl_say(request->command,
+               "%s has not run the plug-in %s: it must be one of 4.2 to 8 "
+               "with plug-ins built in",
+               r->emulator.file, r->plugin);
+        return BL_EXIT_MACHINE;
+    }
+    bl_misses_finish(&r->misses, request->policy);
+    const struct bl_tlb_report report = {.request = request,
+                                         .geometry = &r->geometry,
+                                         .misses = &r->misses,
+                                         .result = result};
+    bl_tlb_report_text(&report);
+    if (request->json)
+        bl_tlb_report_json(&report);
+    if (request->flame) {
+        char *title = bl_xprintf(
+            "%s: walks of the page table, memory %s, %s", request->argv[0],
+            bl_tlb_policy_names[request->policy], request->geometry);
+        bl_flame_write(request->flame, &r->misses, request->policy, title);
+        free(title);
+    }
+    return 0;
+}
+
+static int emulate(struct run *r, const struct bl_program *program,
+                   struct bl_result *result) {
+    const struct bl_tlb_request *request = r->request;
+    const char *file = program->script ? program->script : program->path;
+    int status = take_geometry(r);
+    if (status == 0)
+        status = make_directory(r);
+    if (status == 0)
+        status = find_emulator(r);
+    if (status)
+        return status;
+    char **words = bl_emulator_words(&r->emulator, file, request->argv);
+    if (!words) {
+        bl_say(request->command,
+               "%s: cannot be emulated: want a 64-bit %s program or a script "
+               "of one, without setuid",
+               file, bl_program_machine_name(bl_program_own_machine()));
+        return BL_EXIT_MACHINE;
+    }
+    status = launch(r, words, result);
+    free(words);
+    return status ? status : report(r, result);
+}
+
+int bl_tlb_emulate(const struct bl_tlb_request *request,
+                   const struct bl_program *program, struct bl_result *result) {
+    struct run r = {.request = request};
+    const int status = emulate(&r, program, result);
+    clean(&r);
+    return status;
+}

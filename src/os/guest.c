@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+#include "os/guest.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static bool within_limit(uint64_t size) {
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || size <= limit.rlim_cur;
+}
+
+void *bl_guest_extend(const char *path, uint64_t offset, size_t bytes) {
+    const int how = offset == 0 ? O_CREAT | O_EXCL : 0;
+    const int fd = open(path, O_RDWR | O_CLOEXEC | how, 0600);
+    if (fd < 0)
+        return NULL;
+    void *at = MAP_FAILED;
+    if (within_limit(offset + bytes) &&
+        posix_fallocate(fd, (off_t)offset, (off_t)bytes) == 0)
+        at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+                  (off_t)offset);
+    close(fd);
+    return at == MAP_FAILED ? NULL : at;
+}
+
+void bl_guest_unmap(void *at, size_t bytes) {
+    if (at)
+        munmap(at, bytes);
+}
+
+// "start-end rwxp offset major:minor inode   path"
+static bool parse(const char *line, struct bl_guest_mapping *m) {
+    unsigned long start, end, offset, inode;
+    char mode[5];
+    int at = 0;
+    if (sscanf(line, "%lx-%lx %4s %lx %*x:%*x %lu %n", &start, &end, mode,
+               &offset, &inode, &at) < 5)
+        return false;
+    m->start = start;
+    m->end = end;
+    m->offset = offset;
+    m->writable = mode[1] == 'w';
+    m->path[0] = '\0';
+    if (inode && at)
+        snprintf(m->path, sizeof m->path, "%s", line + at);
+    m->path[strcspn(m->path, "\n")] = '\0';
+    return true;
+}
+
+void bl_guest_mappings(void (*each)(const struct bl_guest_mapping *m,
+                                    void *context),
+                       void *context) {
+    char line[4608];
+    FILE *in = fopen("/proc/self/maps", "re");
+    while (in && fgets(line, sizeof line, in)) {
+        struct bl_guest_mapping m;
+        if (parse(line, &m))
+            each(&m, context);
+    }
+    if (in)
+        fclose(in);
+}
+
+bool bl_guest_descriptor_path(int fd, char *path, size_t capacity) {
+    char name[64];
+    snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+    const ssize_t n = readlink(name, path, capacity - 1);
+    path[n > 0 ? n : 0] = '\0';
+    return n > 0 && path[0] == '/';
+}
+
+// A thread is no fork; vfork is one, as the emulator makes it.
+static bool makes_thread(uint64_t clone_flags) {
+    return (clone_flags & (CLONE_VM | CLONE_VFORK)) == CLONE_VM;
+}
+
+enum bl_guest_change bl_guest_change_of(int64_t call, uint64_t argument) {
+    switch (call) {
+    case SYS_mmap:
+        return BL_GUEST_MAP;
+    case SYS_munmap:
+        return BL_GUEST_UNMAP;
+    case SYS_mremap:
+        return BL_GUEST_MOVE;
+    case SYS_brk:
+        return BL_GUEST_BREAK;
+    case SYS_execve:
+        return BL_GUEST_EXEC;
+    case SYS_clone:
+        return makes_thread(argument) ? BL_GUEST_NOTHING : BL_GUEST_FORK;
+#if defined(SYS_fork)
+    case SYS_fork:
+    case SYS_vfork:
+        return BL_GUEST_FORK;
+#endif
+    default:
+        return BL_GUEST_NOTHING;
+    }
+}
+
+struct bl_guest_map_flags bl_guest_map_flags(uint64_t protection,
+                                             uint64_t flags) {
+    return (struct bl_guest_map_flags){
+        .file = (flags & MAP_ANONYMOUS) == 0,
+        .private_memory = (flags & MAP_TYPE) == MAP_PRIVATE,
+        .stack = (flags & (MAP_STACK | MAP_GROWSDOWN)) != 0,
+        .writable = (protection & PROT_WRITE) != 0,
+        .executable = (protection & PROT_EXEC) != 0};
+}
