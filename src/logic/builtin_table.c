@@ -103,13 +103,22 @@ static int abolish_all_tables_0(struct bl_machine *m, bl_word *a) {
     return BL_TRUE;
 }
 
-static int abolish_table_1(struct bl_machine *m, bl_word *a) {
+// The tabled predicate that an indicator names.
+static int take_table(struct bl_machine *m, bl_word indicator,
+                      const struct bl_pred **p) {
     bl_word f;
-    if (bl_take_indicator(m, a[0], &f) != BL_TRUE)
+    if (bl_take_indicator(m, indicator, &f) != BL_TRUE)
         return BL_THROW;
-    const struct bl_pred *const p = bl_functor_pred(f);
-    if (p == NULL || p->table == NULL)
-        return bl_throw_existence(m, BL_ATOM_table, bl_deref(a[0]));
+    *p = bl_functor_pred(f);
+    if (*p == NULL || (*p)->table == NULL)
+        return bl_throw_existence(m, BL_ATOM_table, bl_deref(indicator));
+    return BL_TRUE;
+}
+
+static int abolish_table_1(struct bl_machine *m, bl_word *a) {
+    const struct bl_pred *p;
+    if (take_table(m, a[0], &p) != BL_TRUE)
+        return BL_THROW;
     if (m->tabler->top != NULL ||
         !bl_table_abolish(m->tabler->thread, p->table))
         return not_now(m);
@@ -123,12 +132,9 @@ static int tabling_statistics_0(struct bl_machine *m, bl_word *a) {
 }
 
 static int tabling_statistics_1(struct bl_machine *m, bl_word *a) {
-    bl_word f;
-    if (bl_take_indicator(m, a[0], &f) != BL_TRUE)
+    const struct bl_pred *p;
+    if (take_table(m, a[0], &p) != BL_TRUE)
         return BL_THROW;
-    struct bl_pred *const p = bl_functor_pred(f);
-    if (p == NULL || p->table == NULL)
-        return bl_throw_existence(m, BL_ATOM_table, bl_deref(a[0]));
     bl_statistics_print(m, p);
     return BL_TRUE;
 }

@@ -139,6 +139,36 @@ static void disarm(struct bl_machine *m, const struct bl_choice *level) {
     b->alt = no_more;
 }
 
+// What `push_clauses` kept.
+struct remaining {
+    struct bl_clause **at;
+    struct bl_clause **end;
+    uint64_t generation;
+    struct filter filter;
+};
+
+BL_INLINE struct remaining remaining_of(const struct bl_choice *b) {
+    const bl_word *const kept = b->arg + b->n - CLAUSE_WORDS;
+    struct remaining r = {.at = (struct bl_clause **)(void *)bl_ptr(kept[1]),
+                          .end = (struct bl_clause **)(void *)bl_ptr(kept[2]),
+                          .generation = kept[3]};
+    filter_init(&r.filter, (struct bl_pred *)(void *)bl_ptr(kept[0]), b->arg);
+    return r;
+}
+
+// Leaves the clauses from `rest` on to the newest choice point, or none of it;
+// its arguments are there until the next one is pushed.
+BL_INLINE struct bl_choice *take_remaining(struct bl_machine *m,
+                                           struct bl_clause **rest,
+                                           struct bl_clause **end) {
+    struct bl_choice *const b = m->b;
+    b->arg[b->n - CLAUSE_WORDS + 1] = bl_make(rest, BL_REF);
+    m->b0 = b->prev;
+    if (rest == end)
+        bl_choice_pop(m);
+    return b;
+}
+
 // ---- catch, undefined predicates, numbers, tests
 
 static bool open_catch(struct bl_machine *m) {
@@ -267,6 +297,8 @@ int bl_machine_run(struct bl_machine *m) {
     bl_word *s = NULL;  // next argument of the structure being matched
     bool write = false; // it is being built, at `h`
     struct bl_pred *p = NULL;
+    const struct bl_clause *c = NULL;
+    struct bl_choice *b = NULL; // of an instruction; not the newest one
     struct bl_num num_stack[BL_ARITH_DEPTH];
     struct bl_num *num = num_stack;
     if (BL_UNLIKELY(call_one[1] == 0))
@@ -618,13 +650,13 @@ A_PUSH_FLOAT:
     INTEGER_OPERATION(A_SUB, __builtin_sub_overflow, minus)
     INTEGER_OPERATION(A_MUL, __builtin_mul_overflow, star)
 A_CALL : {
-    struct bl_num b = {0};
+    struct bl_num second = {0};
     if (pc[2] == 2)
-        b = *--num;
-    struct bl_num a = {0};
+        second = *--num;
+    struct bl_num first = {0};
     if (pc[2] >= 1)
-        a = *--num;
-    if (bl_arith_apply(m, (int)pc[1], a, b, num) != BL_TRUE)
+        first = *--num;
+    if (bl_arith_apply(m, (int)pc[1], first, second, num) != BL_TRUE)
         goto error;
     num++;
     pc += 3;
@@ -698,10 +730,12 @@ E_CLAUSES : {
     run.at = next_match(&f, run.at, run.end);
     if (run.at == run.end)
         goto fail;
-    const struct bl_clause *const c = *run.at;
+    c = *run.at;
     struct bl_clause **const rest = next_match(&f, run.at + 1, run.end);
     if (rest < run.end && !push_clauses(m, retry_clause, p, rest, run.end, 0))
         goto error;
+}
+enter: // clause `c`, with the arguments in the registers
     pc = c->code;
     if (c->kind == BL_CLAUSE_CODE)
         NEXT;
@@ -709,34 +743,23 @@ E_CLAUSES : {
         goto fail;
     pc = m->cp;
     NEXT;
-}
 RETRY_CLAUSE : {
-    struct bl_choice *const b = m->b;
-    const uint64_t n = b->n - CLAUSE_WORDS;
-    restore(m, b);
-    struct bl_clause **const at =
-        (struct bl_clause **)(void *)bl_ptr(b->arg[n + 1]);
-    struct bl_clause **const end =
-        (struct bl_clause **)(void *)bl_ptr(b->arg[n + 2]);
-    struct filter f;
-    filter_init(&f, (struct bl_pred *)(void *)bl_ptr(b->arg[n]), b->arg);
-    struct bl_clause **const rest = next_match(&f, at + 1, end);
-    const struct bl_clause *const c = *at;
-    b->arg[n + 1] = bl_make(rest, BL_REF);
-    m->b0 = b->prev;
-    if (rest == end)
-        bl_choice_pop(m);
+    restore(m, m->b);
+    const struct remaining r = remaining_of(m->b);
+    c = *r.at;
+    b = take_remaining(m, next_match(&r.filter, r.at + 1, r.end), r.end);
+}
+retry: // clause `c`, with the arguments of choice point `b`
     if (c->kind == BL_CLAUSE_FACT) {
         if (!unify_fact(m, c, b->arg))
             goto fail;
         pc = m->cp;
         NEXT;
     }
-    for (uint64_t i = 0; i < n; i++)
+    for (uint64_t i = 0; i < b->n - CLAUSE_WORDS; i++)
         m->x[i] = b->arg[i];
     pc = c->code;
     NEXT;
-}
 E_DYNAMIC : {
     const uint64_t generation = bl_load_acquire(&bl_generation);
     struct filter f;
@@ -745,46 +768,21 @@ E_DYNAMIC : {
     run.at = next_visible(&f, run.at, run.end, generation);
     if (run.at == run.end)
         goto fail;
-    const struct bl_clause *const c = *run.at;
+    c = *run.at;
     struct bl_clause **const rest =
         next_visible(&f, run.at + 1, run.end, generation);
     if (rest < run.end &&
         !push_clauses(m, retry_dynamic, p, rest, run.end, generation))
         goto error;
-    pc = c->code;
-    if (c->kind == BL_CLAUSE_CODE)
-        NEXT;
-    if (!unify_fact(m, c, m->x))
-        goto fail;
-    pc = m->cp;
-    NEXT;
+    goto enter;
 }
 RETRY_DYNAMIC : {
-    struct bl_choice *const b = m->b;
-    const uint64_t n = b->n - CLAUSE_WORDS;
-    restore(m, b);
-    struct bl_clause **const at =
-        (struct bl_clause **)(void *)bl_ptr(b->arg[n + 1]);
-    struct bl_clause **const end =
-        (struct bl_clause **)(void *)bl_ptr(b->arg[n + 2]);
-    struct filter f;
-    filter_init(&f, (struct bl_pred *)(void *)bl_ptr(b->arg[n]), b->arg);
-    struct bl_clause **const rest =
-        next_visible(&f, at + 1, end, b->arg[n + 3]);
-    const struct bl_clause *const c = *at;
-    b->arg[n + 1] = bl_make(rest, BL_REF);
-    m->b0 = b->prev;
-    if (rest == end)
-        bl_choice_pop(m);
-    for (uint64_t i = 0; i < n; i++)
-        m->x[i] = b->arg[i];
-    pc = c->code;
-    if (c->kind == BL_CLAUSE_CODE)
-        NEXT;
-    if (!unify_fact(m, c, m->x))
-        goto fail;
-    pc = m->cp;
-    NEXT;
+    restore(m, m->b);
+    const struct remaining r = remaining_of(m->b);
+    c = *r.at;
+    b = take_remaining(
+        m, next_visible(&r.filter, r.at + 1, r.end, r.generation), r.end);
+    goto retry;
 }
 E_BUILTIN : {
     const int r = p->builtin(m, m->x);
@@ -798,7 +796,7 @@ E_BUILTIN : {
 E_MORE : {
     // The arguments, the predicate, and a word of state that is 0 at first.
     const uint32_t n = p->arity;
-    struct bl_choice *const b = bl_choice_push(m, retry_more, n + 2);
+    b = bl_choice_push(m, retry_more, n + 2);
     if (b == NULL)
         goto error;
     for (uint32_t i = 0; i < n; i++)
@@ -812,7 +810,7 @@ RETRY_MORE : {
     p = (struct bl_pred *)(void *)bl_ptr(m->b->arg[m->b->n - 2]);
 }
 more : {
-    struct bl_choice *const b = m->b;
+    b = m->b;
     const int r = p->builtin(m, b->arg);
     if (r == BL_MORE) {
         pc = m->cp;

@@ -107,6 +107,12 @@ void bl_entry_unlink_view(struct bl_table_thread *thread,
     }
 }
 
+void bl_entry_free_view(struct bl_table_thread *thread,
+                        struct bl_table_view *view) {
+    bl_entry_unlink_view(thread, view);
+    bl_subgoals_free(thread, view);
+}
+
 void bl_entry_free_shared(struct bl_memory *memory,
                           struct bl_shared_calls *calls, bool with_answers) {
     struct bl_subgoal_entry *entry = bl_load_acquire(&calls->entries);

@@ -175,6 +175,9 @@ struct bl_subgoal *bl_subgoal_new(struct bl_table_thread *thread,
                                   struct bl_table_view *view,
                                   struct bl_trie_node *call,
                                   struct bl_subgoal_entry *entry);
+// Frees the view's frames, and the answers where they are the frame's own.
+void bl_subgoals_free(struct bl_table_thread *thread,
+                      struct bl_table_view *view);
 
 // ---- what SS and FS have in common (entry.c)
 
@@ -183,6 +186,9 @@ struct bl_subgoal *bl_entry_call(struct bl_table_thread *thread,
                                  struct bl_table_view *view,
                                  const uint64_t *tokens, size_t n, bool make,
                                  bool with_answers);
+// `free_view` and `unlink_view` of SS and FS.
+void bl_entry_free_view(struct bl_table_thread *thread,
+                        struct bl_table_view *view);
 void bl_entry_unlink_view(struct bl_table_thread *thread,
                           struct bl_table_view *view);
 void bl_entry_free_shared(struct bl_memory *memory,

@@ -35,6 +35,21 @@ struct bl_subgoal *bl_subgoal_new(struct bl_table_thread *thread,
     return sg;
 }
 
+void bl_subgoals_free(struct bl_table_thread *thread,
+                      struct bl_table_view *view) {
+    const bool shared = view->table->kind == BL_TABLE_FS;
+    struct bl_subgoal *sg = view->subgoals;
+    while (sg != NULL) {
+        struct bl_subgoal *const next = sg->next;
+        if (!shared)
+            bl_answers_free(&thread->own, sg->answers);
+        bl_memory_free(&thread->own, shared ? BL_TYPE_FRAME : BL_TYPE_SUBGOAL,
+                       0, sg);
+        sg = next;
+    }
+    view->subgoals = NULL;
+}
+
 enum bl_subgoal_state bl_subgoal_state(const struct bl_subgoal *sg) {
     return sg->state;
 }

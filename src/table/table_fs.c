@@ -26,18 +26,6 @@ static void forget(struct bl_table_thread *thread, struct bl_subgoal *sg) {
     (void)sg;
 }
 
-static void free_view(struct bl_table_thread *thread,
-                      struct bl_table_view *view) {
-    bl_entry_unlink_view(thread, view);
-    struct bl_subgoal *sg = view->subgoals;
-    while (sg != NULL) {
-        struct bl_subgoal *const next = sg->next;
-        bl_memory_free(&thread->own, BL_TYPE_FRAME, 0, sg);
-        sg = next;
-    }
-    view->subgoals = NULL;
-}
-
 static void free_shared(struct bl_memory *memory,
                         struct bl_shared_calls *calls) {
     bl_entry_free_shared(memory, calls, true);
@@ -45,7 +33,7 @@ static void free_shared(struct bl_memory *memory,
 
 const struct bl_design bl_design_fs = {.call = call,
                                        .forget = forget,
-                                       .free_view = free_view,
+                                       .free_view = bl_entry_free_view,
                                        .unlink_view = bl_entry_unlink_view,
                                        .free_shared = free_shared,
                                        .call_root = bl_entry_call_root};

@@ -37,14 +37,7 @@ static void forget(struct bl_table_thread *thread, struct bl_subgoal *sg) {
 
 static void free_view(struct bl_table_thread *thread,
                       struct bl_table_view *view) {
-    struct bl_subgoal *sg = view->subgoals;
-    while (sg != NULL) {
-        struct bl_subgoal *const next = sg->next;
-        bl_answers_free(&thread->own, sg->answers);
-        bl_memory_free(&thread->own, BL_TYPE_SUBGOAL, 0, sg);
-        sg = next;
-    }
-    view->subgoals = NULL;
+    bl_subgoals_free(thread, view);
     bl_trie_free(&thread->own, BL_TYPE_CALL_NODE, &view->root, false);
     bl_node_init_root(&view->root);
 }
