@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import submitit
+from submitit.core.utils import FailedJobError
 
 from bigleaf_bench import execute, instances, measure
 from bigleaf_bench.conduct import Options, keep
@@ -115,7 +116,10 @@ class Cluster:
         for first in range(0, len(blocks), MOST_TASKS):
             some = blocks[first:first + MOST_TASKS]
             submitter = executor(self.context, self.options, longest)
-            jobs = submitter.map_array(work, some, [self.context] * len(some))
+            try:
+                jobs = submitter.map_array(work, some, [self.context] * len(some))
+            except FailedJobError as error:
+                raise Lacking(f"sbatch: {str(error).strip().splitlines()[-1]}") from None
             with self.list.open("a", encoding="utf-8") as file:
                 for job, block in zip(jobs, some, strict=True):
                     self.tasks.append(Task(job.job_id, block, tries))

@@ -112,7 +112,8 @@ def clear(folder: Path, say) -> None:
 
 
 def before(context: execute.Context, noted: dict, options: Options, say) -> None:
-    for text in (warned := environment.warnings(noted, options.workers)):
+    warned = environment.warnings(noted, options.workers if options.executor == "local" else 1)
+    for text in warned:
         say(f"note: {text}")
     write_notes(context.folder, {"before": noted, "warnings": warned,
                                  "tools": versions(context.campaign)})
