@@ -17,11 +17,19 @@
 typedef char *demangler(const char *mangled, char *buffer, size_t *length,
                         int *status);
 
+struct symbol {
+    uint64_t start, end;
+    const char *name; // the module's
+    bool global;
+};
+
 struct object {
     char *path;
     char *name;
     Dwfl *dwfl;
-    Dwfl_Module *module; // NULL: cannot be read
+    Dwfl_Module *module;    // NULL: cannot be read
+    struct symbol *symbols; // by their starts, each start once
+    size_t symbol_count;
 };
 
 struct bl_symbols {
@@ -41,6 +49,7 @@ struct bl_symbols *bl_symbols_new(void) {
 void bl_symbols_free(struct bl_symbols *s) {
     for (size_t i = 0; i < s->object_count; i++) {
         dwfl_end(s->objects[i].dwfl);
+        free(s->objects[i].symbols);
         free(s->objects[i].path);
         free(s->objects[i].name);
     }
@@ -74,6 +83,68 @@ static const char *demangled(struct bl_symbols *s, const char *name) {
     return intern(s, text ? text : bl_xstrdup(name));
 }
 
+// Of several names for one place: the longest function, a global name, then
+// the shortest one.
+static int symbol_order(const void *a, const void *b) {
+    const struct symbol *x = a;
+    const struct symbol *y = b;
+    if (x->start != y->start)
+        return x->start < y->start ? -1 : 1;
+    if (x->end != y->end)
+        return x->end > y->end ? -1 : 1;
+    if (x->global != y->global)
+        return x->global ? -1 : 1;
+    const size_t m = strlen(x->name);
+    const size_t n = strlen(y->name);
+    return m != n ? (m > n) - (m < n) : strcmp(x->name, y->name);
+}
+
+// libdw looks through all symbols for each address; a large library has a
+// hundred thousand.
+static void read_symbols(struct object *o) {
+    const int n = dwfl_module_getsymtab(o->module);
+    size_t count = 0;
+    if (n <= 0)
+        return;
+    o->symbols = bl_xrealloc(NULL, (size_t)n * sizeof *o->symbols);
+    for (int i = 0; i < n; i++) {
+        GElf_Sym symbol;
+        GElf_Addr start;
+        GElf_Word section;
+        const char *name = dwfl_module_getsym_info(
+            o->module, i, &symbol, &start, &section, NULL, NULL);
+        const unsigned type = GELF_ST_TYPE(symbol.st_info);
+        if (name && name[0] && symbol.st_size && section != SHN_UNDEF &&
+            (type == STT_FUNC || type == STT_GNU_IFUNC))
+            o->symbols[count++] =
+                (struct symbol){start, start + symbol.st_size, name,
+                                GELF_ST_BIND(symbol.st_info) != STB_LOCAL};
+    }
+    if (count)
+        qsort(o->symbols, count, sizeof *o->symbols, symbol_order);
+    for (size_t i = 0; i < count; i++) {
+        const size_t kept = o->symbol_count;
+        if (kept == 0 || o->symbols[i].start != o->symbols[kept - 1].start)
+            o->symbols[o->symbol_count++] = o->symbols[i];
+    }
+}
+
+// NULL: no symbol covers the address.
+static const char *symbol_name(const struct object *o, uint64_t address) {
+    size_t low = 0;
+    size_t high = o->symbol_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (o->symbols[middle].start <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 && address < o->symbols[low - 1].end
+               ? o->symbols[low - 1].name
+               : NULL;
+}
+
 static struct object *object_of(struct bl_symbols *s, const char *path) {
     static char *debug_path;
     static const Dwfl_Callbacks callbacks = {
@@ -96,6 +167,8 @@ static struct object *object_of(struct bl_symbols *s, const char *path) {
         o->module = dwfl_report_offline(o->dwfl, o->name, path, -1);
     if (o->dwfl)
         dwfl_report_end(o->dwfl, NULL, NULL);
+    if (o->module)
+        read_symbols(o);
     return o;
 }
 
@@ -137,16 +210,10 @@ static uint64_t function_start(const struct object *o, uint64_t address) {
 
 static const char *function_name(struct bl_symbols *s, const struct object *o,
                                  uint64_t address, uint64_t bias) {
-    GElf_Off within = 0;
-    GElf_Sym symbol;
-    const char *name = dwfl_module_addrinfo(o->module, address, &within,
-                                            &symbol, NULL, NULL, NULL);
-    // Without a size it is a guess: some function that begins before.
-    if (name && symbol.st_size > within)
+    const char *name = symbol_name(o, address);
+    if (name)
         return demangled(s, name);
     uint64_t start = function_start(o, address);
-    if (start == 0 && name)
-        return demangled(s, name);
     start = start ? start : address - bias;
     return intern(s,
                   bl_xprintf("%s+0x%llx", o->name, (unsigned long long)start));
