@@ -70,12 +70,15 @@ def claim(campaign: Campaign, folder: Path) -> None:
 
 
 def only(campaign: Campaign, names: tuple[str, ...]) -> Campaign:
+    """These tools, or all, and the instance sets that they need."""
     known = {use.name for use in campaign.tools}
     for name in names:
         if name not in known:
             raise WrongUse(f"--only: no tool '{name}' in {campaign.path}")
     chosen = tuple(use for use in campaign.tools if not names or use.name in names)
-    return replace(campaign, tools=chosen)
+    wanted = {name for use in chosen for name in use.sets}
+    return replace(campaign, tools=chosen,
+                   sets=tuple(part for part in campaign.sets if part.name in wanted))
 
 
 def run(campaign: Campaign, options: Options, say) -> list[dict]:

@@ -32,8 +32,8 @@ from bigleaf_bench.failure import Lacking, WrongUse
 
 PACKED = {".xz": lzma.open, ".gz": gzip.open, ".bz2": bz2.open}
 HERE = Path(__file__).resolve().parent
-GENERATORS = next((d for d in (HERE / "instances", HERE.parent / "instances") if d.is_dir()),
-                  HERE / "instances")
+GENERATORS = next((d for d in (HERE / "generators", HERE.parent / "instances") if d.is_dir()),
+                  HERE / "generators")
 # What a file of a format must begin with, comments left out.
 BEGINNINGS = {"aig": b"aig ", "aag": b"aag "}
 FETCH_SECONDS = 60
