@@ -29,6 +29,8 @@ MARK = "BIGLEAF_CAMPAIGN"
 MOST_OUTPUT = 256 << 20
 TAIL = 2000
 LEAST_FREE = 64 << 10
+# How bigleaf ends where the machine lacks something.
+LACKS = 3
 WARM_BYTES = 256 << 20
 MOST_WARM = 8 << 30
 OUT_OF_MEMORY = re.compile(
@@ -240,7 +242,7 @@ def counted(measured: Measured, report: Path, text: str) -> dict:
     misses = tlb_misses(told) if told else None
     if misses is None:
         status = ended(measured, text, "", report.parent)
-        if "unknown command" in text:
+        if measured.exit_status == LACKS or "unknown command" in text:
             status = "missing tool (bigleaf tlb)"
         return {"status": status, "answer": "", "valid": False, "tail": text[-TAIL:]}
     return {"status": "ok", "answer": "", "valid": True, "tlb": misses}
