@@ -239,7 +239,7 @@ int bl_attach_main(const struct bl_command *self, int argc, char **argv) {
     if (fault)
         return fault;
     const sigset_t set = ending_signals();
-    // Whoever is held waits for this command. Without the right to it, so be it.
+    // Whoever is held waits for this command. Without the right, so be it.
     setpriority(PRIO_PROCESS, 0, PRIORITY);
     if (geteuid() != 0 && !r.user_given)
         r.choice.user = getuid();

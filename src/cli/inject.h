@@ -6,7 +6,8 @@
 //
 // - the break moves in steps of 2 MiB ahead of what the program asked for, and
 //   the program is told what it asked for;
-// - small private mappings are pieces of an area taken ahead;
+// - small private mappings are pieces of an area taken ahead, and what is
+//   given back of them is used again;
 // - large ones lie at multiples of 2 MiB, with room behind to grow
 //   into; where one must move, it moves to such a place, so its huge pages do;
 // - what was added is advised (MADV_HUGEPAGE), so that huge pages come at the
@@ -29,6 +30,11 @@ struct bl_inject_area {
     uint64_t real;
 };
 
+// Memory of small mappings that the program gave back.
+struct bl_inject_gap {
+    uint64_t at, end;
+};
+
 // One per memory: threads and vfork's children share it.
 struct bl_inject_space {
     unsigned users;
@@ -36,8 +42,12 @@ struct bl_inject_space {
     uint64_t asked; // the break that the program knows; 0: not yet known
     uint64_t real;  // the break that the kernel knows
     uint64_t next;  // where the next large mapping goes
-    uint64_t small_at, small_end; // mapped ahead for small mappings
+    uint64_t small_low;           // where the area of small mappings begins
+    uint64_t small_at, small_end; // mapped ahead, not yet handed out
     uint64_t small_step;          // and how much is taken next
+    struct bl_inject_gap *gaps;   // among small mappings, by address, apart
+    size_t gap_count;
+    bool tainted; // the program maps over what it was given: no gap is used
     struct bl_inject_area *areas;
     size_t area_count;
 };
@@ -53,6 +63,17 @@ struct bl_inject_count {
     uint64_t answered; // of these, those that needed no kernel
     uint64_t moves;    // mappings that moved
 };
+
+// Small mappings (inject_small.c). 0: the kernel has no more.
+uint64_t bl_inject_take(struct bl_inject_space *s, struct bl_trap_call *call,
+                        uint64_t bytes);
+// False: it is none, and the kernel is to unmap it.
+bool bl_inject_give(struct bl_inject_space *s, struct bl_trap_call *call,
+                    uint64_t at, uint64_t bytes);
+// A place of that many bytes and more, aligned; 0: no such place.
+uint64_t bl_inject_slot(struct bl_inject_space *s, uint64_t bytes);
+// The last piece that was handed out grows in place; false: it is another.
+bool bl_inject_extend(struct bl_inject_space *s, uint64_t end, uint64_t more);
 
 // Serves the call of memory at which `tid` stands. False: `call` went away and
 // its status is to be taken.

@@ -29,14 +29,12 @@
 
 // Slots. Nothing else is placed here: the runtime's territory ends below, the
 // program, its break, libraries and stacks lie above or below by themselves.
-#define SLOTS_LOW ((uint64_t)0x600000000000)
-#define SLOTS_HIGH ((uint64_t)0x700000000000)
+#define SLOTS_LOW BL_TRACE_SLOTS_LOW
+#define SLOTS_HIGH BL_TRACE_SLOTS_HIGH
 #define SLOTS_SPREAD ((uint64_t)0x040000000000) // of the random beginning
 #define LEAST_SLOT (64 * BL_MIB)
 #define SLOT_TIMES 4
-#define SMALL_SLOT (64 * BL_GIB) // where pieces lie side by side
 #define MOST_AREAS 4096
-#define MOST_ROOM (32 * BL_MIB) // taken ahead for them at once
 
 void bl_inject_space_begin(struct bl_inject_space *s, bool idle) {
     const uint64_t start = bl_os_random() % SLOTS_SPREAD;
@@ -47,21 +45,29 @@ void bl_inject_space_begin(struct bl_inject_space *s, bool idle) {
                                           bl_align_down(start, LEAST_SLOT)};
 }
 
-void bl_inject_space_copy(struct bl_inject_space *to,
-                          const struct bl_inject_space *from) {
-    const size_t bytes = from->area_count * sizeof *from->areas;
-    *to = *from;
-    to->users = 1;
-    to->areas = bl_xrealloc(NULL, bytes);
+static void *copy_of(const void *from, size_t bytes) {
+    void *copy = bl_xrealloc(NULL, bytes);
     if (bytes)
-        memcpy(to->areas, from->areas, bytes);
+        memcpy(copy, from, bytes);
+    return copy;
 }
 
-void bl_inject_space_end(struct bl_inject_space *s) { free(s->areas); }
+void bl_inject_space_copy(struct bl_inject_space *to,
+                          const struct bl_inject_space *from) {
+    *to = *from;
+    to->users = 1;
+    to->areas = copy_of(from->areas, from->area_count * sizeof *from->areas);
+    to->gaps = copy_of(from->gaps, from->gap_count * sizeof *from->gaps);
+}
+
+void bl_inject_space_end(struct bl_inject_space *s) {
+    free(s->areas);
+    free(s->gaps);
+}
 
 static bool failed(long result) { return result < 0 && result > -4096; }
 
-static uint64_t take_slot(struct bl_inject_space *s, uint64_t bytes) {
+uint64_t bl_inject_slot(struct bl_inject_space *s, uint64_t bytes) {
     const uint64_t most = (SLOTS_HIGH - SLOTS_LOW) / SLOT_TIMES;
     const uint64_t slot =
         bytes < most ? bl_align_up(SLOT_TIMES * bytes, LEAST_SLOT) : 0;
@@ -73,6 +79,8 @@ static uint64_t take_slot(struct bl_inject_space *s, uint64_t bytes) {
     s->next += slot;
     return at;
 }
+
+static bool is_slot(uint64_t at) { return at >= SLOTS_LOW && at < SLOTS_HIGH; }
 
 // Small or not: it may grow, and keeps what was advised.
 static void advise(struct bl_trap_call *c, uint64_t at, uint64_t bytes) {
@@ -123,40 +131,9 @@ static long serve_break(struct bl_inject_space *s, struct bl_trap_call *c,
     return (long)s->asked;
 }
 
-// Makes room for `bytes` of small mappings: behind the last room, so that one
-// area is made of them.
-static bool add_room(struct bl_inject_space *s, struct bl_trap_call *c) {
-    const uint64_t hint =
-        s->small_end ? s->small_end : take_slot(s, SMALL_SLOT / SLOT_TIMES);
-    const uint64_t more = s->small_step;
-    const long got = bl_trap_map_new(c, hint, more);
-    if (failed(got))
-        return false;
-    if ((uint64_t)got != s->small_end)
-        s->small_at = (uint64_t)got;
-    s->small_end = (uint64_t)got + more;
-    if (s->small_step < MOST_ROOM)
-        s->small_step *= 2;
-    if (!c->away)
-        bl_trap_advise(c, (uint64_t)got, more);
-    return true;
-}
-
-// A piece of memory that is mapped and advised already, and was never handed
-// out. 0: no room for it can be had.
-static uint64_t take_piece(struct bl_inject_space *s, struct bl_trap_call *c,
-                           uint64_t bytes) {
-    const uint64_t whole = bl_align_up(bytes, BL_BASE_SIZE);
-    if (whole > s->small_end - s->small_at && !add_room(s, c))
-        return 0;
-    const uint64_t at = s->small_at;
-    s->small_at += whole;
-    return at;
-}
-
 static long serve_small(struct bl_inject_space *s, struct bl_trap_call *c,
                         struct bl_inject_count *count) {
-    const uint64_t at = take_piece(s, c, c->arguments[1]);
+    const uint64_t at = bl_inject_take(s, c, c->arguments[1]);
     if (!at)
         return bl_trap_map(c, 0);
     count->answered += !c->made;
@@ -194,7 +171,8 @@ static void note_area(struct bl_inject_space *s, uint64_t at, uint64_t asked,
 static long map_units(struct bl_inject_space *s, struct bl_trap_call *c,
                       uint64_t bytes) {
     const uint64_t real = bl_align_up(bytes, BL_HUGE_SIZE);
-    const uint64_t slot = s->area_count < MOST_AREAS ? take_slot(s, bytes) : 0;
+    const uint64_t slot =
+        s->area_count < MOST_AREAS ? bl_inject_slot(s, bytes) : 0;
     const long got = slot ? bl_trap_map_new(c, slot, real) : -ENOMEM;
     if (failed(got))
         return got;
@@ -207,12 +185,17 @@ static long serve_map(struct bl_inject_space *s, struct bl_trap_call *c,
                       struct bl_inject_count *count) {
     const uint64_t bytes = c->arguments[1];
     const bool free = bl_trap_may_choose(c);
-    if (free && bl_trap_is_plain(c) && bytes <= BL_MIB)
+    const bool plain = free && bl_trap_is_plain(c) && bytes;
+    if (plain && bytes <= BL_MIB)
         return serve_small(s, c, count);
-    long got = free && bl_trap_is_plain(c) ? map_units(s, c, bytes) : -ENOMEM;
+    if (!free && is_slot(c->arguments[0])) {
+        s->tainted = true;
+        return bl_trap_map(c, c->arguments[0]);
+    }
+    long got = plain ? map_units(s, c, bytes) : -ENOMEM;
     if (!failed(got) || c->away)
         return got;
-    got = bl_trap_map(c, free ? take_slot(s, bytes) : c->arguments[0]);
+    got = bl_trap_map(c, free ? bl_inject_slot(s, bytes) : c->arguments[0]);
     if (!failed(got))
         advise(c, (uint64_t)got, bytes);
     return got;
@@ -221,6 +204,8 @@ static long serve_map(struct bl_inject_space *s, struct bl_trap_call *c,
 static long serve_unmap(struct bl_inject_space *s, struct bl_trap_call *c) {
     struct bl_inject_area *a = find_area(s, c->arguments[0], c->arguments[1]);
     const uint64_t real = a ? a->real : c->arguments[1];
+    if (!a && bl_inject_give(s, c, c->arguments[0], real))
+        return 0;
     const long got = bl_trap_unmap(c, c->arguments[0], real);
     if (a && got == 0)
         forget_area(s, a);
@@ -246,7 +231,7 @@ static long grow(struct bl_inject_space *s, struct bl_trap_call *c,
     long got = bl_trap_remap(c, at, from, to, 0);
     if (got != -ENOMEM || c->away)
         return got;
-    const uint64_t slot = take_slot(s, to);
+    const uint64_t slot = bl_inject_slot(s, to);
     const long place = slot ? bl_trap_reserve(c, slot, to) : -ENOMEM;
     if (failed(place))
         return place;
@@ -279,18 +264,18 @@ static long regrow(struct bl_inject_space *s, struct bl_trap_call *c,
     const uint64_t from = bl_align_up(c->arguments[1], BL_BASE_SIZE);
     const uint64_t asked = c->arguments[2];
     const uint64_t more = bl_align_up(asked, BL_BASE_SIZE) - from;
-    if (old + from == s->small_at && more <= s->small_end - s->small_at) {
-        s->small_at += more;
+    if (bl_inject_extend(s, old + from, more)) {
         count->answered++;
         return (long)old;
     }
-    const long got = asked <= BL_MIB ? (long)take_piece(s, c, asked)
+    const long got = asked <= BL_MIB ? (long)bl_inject_take(s, c, asked)
                                      : map_units(s, c, asked);
     if (got == 0 || failed(got))
         return grow(s, c, from, asked, count);
     if (bl_trap_copy(c, (uint64_t)got, old, from) != 0)
         return -EFAULT;
-    bl_trap_unmap(c, old, from);
+    if (!bl_inject_give(s, c, old, from))
+        bl_trap_unmap(c, old, from);
     count->moves++;
     return got;
 }
@@ -307,8 +292,11 @@ static long serve_remap(struct bl_inject_space *s, struct bl_trap_call *c,
         return (long)old;
     }
     // What lies elsewhere may be a file: it gets exactly what was asked for.
-    if (!a && (old < SLOTS_LOW || old >= SLOTS_HIGH))
+    if (!a && !is_slot(old))
         return grow(s, c, before, after, count);
+    const uint64_t kept = bl_align_up(after, BL_BASE_SIZE);
+    if (!a && after < before && bl_inject_give(s, c, old + kept, before - kept))
+        return (long)old;
     if (!a && before < after && before < BL_HUGE_SIZE)
         return regrow(s, c, count);
     const uint64_t from = a ? a->real : bl_align_up(before, BL_BASE_SIZE);
@@ -343,6 +331,7 @@ bool bl_inject_serve(struct bl_inject_space *s, int tid,
             result = serve_remap(s, c, count);
             break;
         }
+        s->tainted |= bl_trap_is_aimed(c);
         bl_trap_pass(tid);
         return true;
     case BL_TRAP_OTHER:

@@ -36,11 +36,12 @@ int bl_trace_await_exec(int pid, struct bl_trace *out);
 // Lets it run on, starting at `instruction`.
 void bl_trace_release(struct bl_trace *t);
 void bl_trace_kill(struct bl_trace *t);
-// Lets it run on, traced, and with these calls trapped (os/trap.h): every brk,
-// munmap of a mebibyte or more, mmap of as much private anonymous memory, and
-// from BL_TRACE_TRAPPED on where it is plain heap, and mremap to as much. -errno, and it is still
-// held: the kernel has no filters, or another one forbids it.
-#define BL_TRACE_TRAPPED (16 * BL_KIB)
+// Lets it run on, traced, and with these calls trapped (os/trap.h): brk,
+// mremap, mmap of plain heap and of much anonymous memory, and mmap and munmap
+// among the slots. -errno, and it is still held: the kernel has no filters, or
+// another one forbids it.
+#define BL_TRACE_SLOTS_LOW ((uint64_t)0x600000000000)
+#define BL_TRACE_SLOTS_HIGH ((uint64_t)0x700000000000)
 int bl_trace_release_trapped(struct bl_trace *t);
 
 int bl_trace_read(struct bl_trace *t, uint64_t at, void *to, size_t bytes);

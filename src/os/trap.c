@@ -238,6 +238,25 @@ int bl_trap_copy(const struct bl_trap_call *c, uint64_t to, uint64_t from,
     return 0;
 }
 
+long bl_trap_empty(struct bl_trap_call *c, uint64_t at, uint64_t bytes) {
+    const uint64_t a[6] = {at, bytes, MADV_DONTNEED};
+    return call(c, SYS_madvise, a);
+}
+
+int bl_trap_zero(const struct bl_trap_call *c, uint64_t at, uint64_t bytes) {
+    static char zeros[1 << 16];
+    for (uint64_t done = 0; done < bytes;) {
+        const size_t n =
+            bytes - done < sizeof zeros ? bytes - done : sizeof zeros;
+        const struct iovec here = {zeros, n};
+        const struct iovec there = {(void *)(uintptr_t)(at + done), n};
+        if (process_vm_writev(c->tid, &here, 1, &there, 1, 0) != (ssize_t)n)
+            return -EFAULT;
+        done += n;
+    }
+    return 0;
+}
+
 void bl_trap_answer(struct bl_trap_call *c, long result) {
     struct user_regs_struct r = saved(c);
     r.rax = (unsigned long long)result;
@@ -260,7 +279,11 @@ bool bl_trap_is_plain(const struct bl_trap_call *c) {
 
 bool bl_trap_may_move(const struct bl_trap_call *c) {
     return c->arguments[3] == MREMAP_MAYMOVE && c->arguments[1] != 0 &&
-           c->arguments[0] % BL_BASE_SIZE == 0;
+           c->arguments[2] != 0 && c->arguments[0] % BL_BASE_SIZE == 0;
+}
+
+bool bl_trap_is_aimed(const struct bl_trap_call *c) {
+    return (c->arguments[3] & MREMAP_FIXED) != 0;
 }
 
 #endif

@@ -76,6 +76,10 @@ long bl_trap_unmap(struct bl_trap_call *c, uint64_t at, uint64_t bytes);
 // The program's bytes, copied by us. 0 or -errno.
 int bl_trap_copy(const struct bl_trap_call *c, uint64_t to, uint64_t from,
                  uint64_t bytes);
+// Gives its pages back; zeros come at the next touch.
+long bl_trap_empty(struct bl_trap_call *c, uint64_t at, uint64_t bytes);
+// Writes zeros. 0 or -errno.
+int bl_trap_zero(const struct bl_trap_call *c, uint64_t at, uint64_t bytes);
 long bl_trap_advise(struct bl_trap_call *c, uint64_t at, uint64_t bytes);
 
 // The program sees this result and goes on. What came in between, if `away`,
@@ -87,5 +91,6 @@ bool bl_trap_may_choose(const struct bl_trap_call *c); // its address
 bool bl_trap_is_plain(const struct bl_trap_call *c);   // readable, writable
 // Of a remapping that is asked for: it is a plain one, to anywhere.
 bool bl_trap_may_move(const struct bl_trap_call *c);
+bool bl_trap_is_aimed(const struct bl_trap_call *c); // at an address
 
 #endif

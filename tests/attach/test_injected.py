@@ -6,14 +6,19 @@ pages, and a life as it would have been without a keeper."""
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import platform
+import pty
+import select
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 import unittest
 from collections.abc import Iterator
@@ -62,7 +67,11 @@ GROW_RUST = """
 use std::io::Read;
 fn main() {
     let mut lists: Vec<Vec<u64>> = Vec::new();
-    for i in 0..64u64 { let mut v = Vec::new(); for k in 0..200_000u64 { v.push(i ^ k); } lists.push(v); }
+    for i in 0..64u64 {
+        let mut v = Vec::new();
+        for k in 0..200_000u64 { v.push(i ^ k); }
+        lists.push(v);
+    }
     let sum: u64 = lists.iter().map(|v| v.iter().sum::<u64>()).sum();
     println!("{}", sum);
     let mut rest = Vec::new();
@@ -264,6 +273,36 @@ class Life(unittest.TestCase):
                 process.stdin.close()
                 self.assertEqual(process.wait(timeout=10), 0)
 
+    def test_terminal_and_shell(self) -> None:
+        """Ctrl-Z, fg, another window size and Ctrl-C, under a shell."""
+        if not shutil.which("bash"):
+            self.skipTest("no bash")
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.environ["PS1"] = "$ "
+            os.execlp("bash", "bash", "--norc", "--noprofile", "-i")
+        try:
+            self.type(terminal, f"{COMMAND} run {CALLS} wait\n", "right")
+            fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 70, 0, 0))
+            self.type(terminal, "\x1a", "Stopped")
+            self.type(terminal, "fg\n", "wait")
+            self.type(terminal, "\x03", "$ ")
+            self.type(terminal, "echo status $?\n", f"status {128 + signal.SIGINT}")
+        finally:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            os.close(terminal)
+
+    def type(self, terminal: int, text: str, wanted: str) -> None:
+        """Types, and reads until what is wanted has come."""
+        os.write(terminal, text.encode())
+        seen = ""
+        end = time.monotonic() + 20
+        while wanted not in seen.replace(text.strip(), "", 1):
+            if not select.select([terminal], [], [], max(0, end - time.monotonic()))[0]:
+                self.fail(f"no {wanted!r} in {seen!r}")
+            seen += os.read(terminal, 4096).decode()
+
     def test_no_ptrace_to_be_had(self) -> None:
         """Under another tracer it runs plainly, and the report says so."""
         if not shutil.which("strace"):
@@ -289,8 +328,7 @@ class Languages(unittest.TestCase):
             program = Path(folder) / "grow"
             built = subprocess.run([*compile_words, "-o", program, file], cwd=folder,
                                    capture_output=True, text=True, check=False,
-                                   env=dict(os.environ, GOCACHE=folder + "/cache",
-                                            GOFLAGS="-trimpath", CGO_ENABLED="0"))
+                                   env=dict(os.environ, CGO_ENABLED="0"))
             if built.returncode:
                 self.skipTest(built.stderr[-300:])
             if change:
