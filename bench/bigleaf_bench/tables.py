@@ -104,14 +104,15 @@ def hours(seconds: float) -> str:
 
 
 def tlb(pairs: pandas.DataFrame) -> list[str]:
-    """Misses both ways, what is left of them, and per second of the bus."""
+    """Misses both ways, what is left of them, and per second in thousandths of
+    what the bus can do: this is the scale of the papers' figures."""
     counted = pairs[pairs["tlb_n"].notna()]
     if not len(counted) or not counted["tlb_n"].sum():
         return [NONE] * 5
     n, thp = counted["tlb_n"].sum(), counted["tlb_thp"].sum()
     return [f"{n:.1e}", f"{thp:.1e}", f"{100 * thp / n:.2f}",
-            f"{100 * n / counted['seconds_n'].sum() / BUS_PER_SECOND:.2f}",
-            f"{100 * thp / counted['seconds_thp'].sum() / BUS_PER_SECOND:.2f}"]
+            f"{1000 * n / counted['seconds_n'].sum() / BUS_PER_SECOND:.2f}",
+            f"{1000 * thp / counted['seconds_thp'].sum() / BUS_PER_SECOND:.2f}"]
 
 
 def remarks(results: Results) -> list[str]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy
+import pandas
 import pytest
 
 from bigleaf_bench import bootstrap, plots, report, resultxml, tables
@@ -95,7 +96,17 @@ def test_table_2(results):
     # and 3. Misses per second: of a alone, over 3600 s and the bus's 2.4e9.
     assert tables.table_2(results) == [[
         "MiniSat", "3", "3", "4.00", "3.00", "25.00", "-", "4.0e+13", "1.0e+12", "2.50",
-        "462.96", "23.15"]]
+        "4629.63", "231.48"]]
+
+
+def test_misses_per_second_are_on_the_papers_scale():
+    # Table 2, row of MergeSAT: 3.4e11 misses in 6.89 h are 5.77 there.
+    pairs = pandas.DataFrame({"tlb_n": [3.4e11], "tlb_thp": [1e10], "seconds_n": [6.89 * HOUR],
+                              "seconds_thp": [5.70 * HOUR]})
+    found = tables.tlb(pairs)
+    assert float(found[3]) == pytest.approx(5.77, rel=0.02)
+    assert float(found[4]) == pytest.approx(0.21, rel=0.05)
+    assert float(found[2]) == pytest.approx(3.04, rel=0.05)
 
 
 def test_table_3_counts_timeouts_as_the_limit(results):
