@@ -60,7 +60,8 @@ def table_2(results: Results) -> list[list[str]]:
 
 def table_3(results: Results) -> list[list[str]]:
     pairs = results.pairs()
-    names = {tool: name for (_, name), tool in TABLE_3.items()}
+    names = {tool: name for name, tool in TABLE_2.items()}
+    names |= {tool: name for (_, name), tool in TABLE_3.items()}
     rows = []
     for category in ordered(pairs["category"].unique(), list(CATEGORIES)):
         of = pairs[pairs["category"] == category]
@@ -100,7 +101,7 @@ def times(base: pandas.Series, huge: pandas.Series) -> list[str]:
 
 def hours(seconds: float) -> str:
     value = seconds / 3600
-    return f"{value:.2f}" if value >= 1 else f"{value:.4f}"
+    return f"{value:.2f}" if value >= 1 else f"{value:.3g}"
 
 
 def tlb(pairs: pandas.DataFrame) -> list[str]:
@@ -117,15 +118,17 @@ def tlb(pairs: pandas.DataFrame) -> list[str]:
 
 def remarks(results: Results) -> list[str]:
     """Stand-ins, rows of the papers that nobody ran, invalid runs."""
-    lines = []
+    lines, absent = [], []
     for name, tool in {**TABLE_2, **{key[1]: tool for key, tool in TABLE_3.items()}}.items():
         of = results.runs[results.runs["tool"] == tool]
         if of.empty:
-            lines.append(f"{name}: not in this campaign")
+            absent.append(name)
         elif not of["valid"].any():
             lines.append(f"{name}: no run that counts; {of['status'].mode()[0]}")
         elif stand_in := results.stands_in(tool):
             lines.append(f"{name}: {stand_in} stood in")
+    if absent:
+        lines.append(f"rows of the papers that are not in this campaign: {', '.join(absent)}")
     invalid = [r for r in results.records if r["status"] == "ok" and r.get("objection")]
     if invalid:
         lines.append(f"{len(invalid)} runs were not backed as labelled and are not counted; "
