@@ -16,6 +16,7 @@ matplotlib.use("Agg")
 import numpy
 from matplotlib import pyplot
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from bigleaf_bench import bootstrap
 from bigleaf_bench.instances import whole
@@ -48,6 +49,8 @@ def cactus(results: Results) -> Figure:
                       label=f"{tool}, {variant}", **style_of(i))
     axes.set(xlabel="instances solved", ylabel=f"limit in {results.campaign.time} seconds",
              yscale="log")
+    plain_numbers(axes.yaxis)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     legend(axes, columns=2)
     return figure
 
@@ -66,9 +69,10 @@ def scatter(results: Results) -> Figure:
     for i, (tool, of) in enumerate(pairs.groupby("tool")):
         axes.scatter(of["seconds_n"], of["seconds_thp"], s=18, alpha=0.8, label=tool,
                      **style_of(i))
-    axes.set(xscale="log", yscale="log", xlim=ends, ylim=ends, aspect="equal",
+    axes.set(xscale="log", yscale="log", xlim=ends, ylim=ends, box_aspect=1,
              xlabel=f"{results.campaign.time} seconds, {results.base}",
              ylabel=f"{results.campaign.time} seconds, {results.huge}")
+    plain_numbers(axes.xaxis, axes.yaxis)
     legend(axes)
     return figure
 
@@ -91,6 +95,7 @@ def footprint(results: Results) -> Figure:
     axes.axhline(0, color="black", linewidth=0.8)
     axes.set(xscale="log", xlabel=f"peak memory with {results.base} (MiB)",
              ylabel="saved time (%)")
+    plain_numbers(axes.xaxis)
     legend(axes)
     return figure
 
@@ -124,6 +129,14 @@ def bar(axes, place: int, pairs, colour: str) -> None:
     interval = bootstrap.saved_interval(n, thp)
     error = [[max(0, value - interval[0])], [max(0, interval[1] - value)]] if interval else None
     axes.barh(place, value, color=colour, xerr=error, error_kw={"linewidth": 0.8}, height=0.7)
+
+
+def plain_numbers(*log_axes) -> None:
+    """1, 2, 5, 10 instead of powers of ten."""
+    for axis in log_axes:
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_minor_formatter(NullFormatter())
 
 
 def legend(axes, columns: int = 1) -> None:

@@ -101,7 +101,9 @@ def times(base: pandas.Series, huge: pandas.Series) -> list[str]:
 
 def hours(seconds: float) -> str:
     value = seconds / 3600
-    return f"{value:.2f}" if value >= 1 else f"{value:.3g}"
+    if value >= 1:
+        return f"{value:.2f}"
+    return numpy.format_float_positional(value, precision=3, fractional=False, trim="-")
 
 
 def tlb(pairs: pandas.DataFrame) -> list[str]:
