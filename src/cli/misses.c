@@ -103,9 +103,9 @@ static struct bl_call_node *child_of(struct bl_call_node *n, const char *name) {
             high = middle;
     }
     n->children =
-        bl_xrealloc(n->children, (n->child_count + 1) * sizeof *n->children);
-    memmove(&n->children[low + 1], &n->children[low],
-            (n->child_count - low) * sizeof *n->children);
+        bl_xrealloc(n->children, (n->child_count + 1) * sizeof(void *));
+    for (size_t i = n->child_count; i > low; i--)
+        n->children[i] = n->children[i - 1];
     struct bl_call_node *child = bl_xrealloc(NULL, sizeof *child);
     *child = (struct bl_call_node){.name = name};
     n->children[low] = child;

@@ -119,20 +119,38 @@ struct processor {
     unsigned model;
 };
 
+// What stands behind "key<blanks>: " on a line; NULL: another key does.
+static const char *value_of(const char *line, const char *key) {
+    const size_t n = strlen(key);
+    if (strncmp(line, key, n) != 0)
+        return NULL;
+    const char *p = line + n + strspn(line + n, " \t");
+    return *p == ':' ? p + 1 + strspn(p + 1, " \t") : NULL;
+}
+
+static void copy_word(char *out, size_t capacity, const char *from) {
+    struct bl_text t;
+    bl_text_init(&t, out, capacity);
+    bl_text_bytes(&t, from, strcspn(from, " \t\n"));
+}
+
 static void read_processor(struct processor *p) {
     char line[256];
+    const char *value;
     FILE *in = fopen("/proc/cpuinfo", "re");
     *p = (struct processor){0};
     while (in && fgets(line, sizeof line, in) && line[0] != '\n') {
-        if (sscanf(line, "vendor_id : %31s", p->vendor) == 1 ||
-            sscanf(line, "cpu family : %u", &p->family) == 1 ||
-            sscanf(line, "model : %u", &p->model) == 1)
-            continue;
-        if (strncmp(line, "CPU implementer", 15) == 0)
-            snprintf(p->vendor, sizeof p->vendor, "ARM");
+        if ((value = value_of(line, "vendor_id")))
+            copy_word(p->vendor, sizeof p->vendor, value);
+        else if (value_of(line, "CPU implementer"))
+            copy_word(p->vendor, sizeof p->vendor, "ARM");
+        else if ((value = value_of(line, "cpu family")))
+            p->family = (unsigned)strtoul(value, NULL, 10);
+        else if ((value = value_of(line, "model")))
+            p->model = (unsigned)strtoul(value, NULL, 10);
     }
     if (in)
-        fclose(in);
+        (void)fclose(in);
 }
 
 static size_t copy_events(const struct bl_counter_event *from, size_t most,
@@ -147,8 +165,13 @@ size_t bl_counters_of_processor(struct bl_counter_event *out, char *processor,
                                 size_t capacity) {
     struct processor p;
     read_processor(&p);
-    snprintf(processor, capacity, "%s family %u model %u",
-             p.vendor[0] ? p.vendor : "unknown", p.family, p.model);
+    struct bl_text text;
+    bl_text_init(&text, processor, capacity);
+    bl_text_str(&text, p.vendor[0] ? p.vendor : "unknown");
+    bl_text_str(&text, " family ");
+    bl_text_u64(&text, p.family);
+    bl_text_str(&text, " model ");
+    bl_text_u64(&text, p.model);
     for (size_t i = 0; i < BL_ARRAY_LEN(families); i++) {
         const struct family *f = &families[i];
         if (strcmp(f->vendor, p.vendor) == 0 && p.model >= f->first_model &&
@@ -180,21 +203,20 @@ static struct perf_event_attr attributes(const struct bl_counter_event *event) {
                                         PERF_FORMAT_TOTAL_TIME_RUNNING};
 }
 
-static bool open_ring(struct bl_counters *c, struct perf_event_attr *a,
+static void open_ring(struct bl_counters *c, struct perf_event_attr *a,
                       int processor) {
-    const int fd = open_event(a, processor);
-    if (fd < 0)
-        return false;
-    void *at = mmap(NULL, (RING_PAGES + 1) * (size_t)getpagesize(),
-                    PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     struct ring *rings = realloc(c->rings, (c->ring_count + 1) * sizeof *rings);
-    if (at == MAP_FAILED || !rings) {
-        close(fd);
-        return false;
-    }
+    if (!rings)
+        return;
     c->rings = rings;
-    rings[c->ring_count++] = (struct ring){fd, at};
-    return true;
+    const int fd = open_event(a, processor);
+    void *at = fd < 0 ? MAP_FAILED
+                      : mmap(NULL, (RING_PAGES + 1) * (size_t)getpagesize(),
+                             PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (at != MAP_FAILED)
+        rings[c->ring_count++] = (struct ring){fd, at};
+    else if (fd >= 0)
+        close(fd);
 }
 
 // An inherited event has rings for single processors only.

@@ -35,21 +35,20 @@ void bl_guest_unmap(void *at, size_t bytes) {
 }
 
 // "start-end rwxp offset major:minor inode   path"
-static bool parse(const char *line, struct bl_guest_mapping *m) {
-    unsigned long start, end, offset, inode;
-    char mode[5];
-    int at = 0;
-    if (sscanf(line, "%lx-%lx %4s %lx %*x:%*x %lu %n", &start, &end, mode,
-               &offset, &inode, &at) < 5)
+static bool parse(const char *p, struct bl_guest_mapping *m) {
+    if (!bl_read_hex(&p, &m->start) || *p++ != '-' ||
+        !bl_read_hex(&p, &m->end) || strnlen(p, 6) < 6)
         return false;
-    m->start = start;
-    m->end = end;
-    m->offset = offset;
-    m->writable = mode[1] == 'w';
-    m->path[0] = '\0';
-    if (inode && at)
-        snprintf(m->path, sizeof m->path, "%s", line + at);
-    m->path[strcspn(m->path, "\n")] = '\0';
+    m->writable = p[2] == 'w';
+    p += 6;
+    if (!bl_read_hex(&p, &m->offset))
+        return false;
+    // Files stand behind their inode; "[stack]" and the like are none.
+    const char *path = strchr(p, '/');
+    struct bl_text t;
+    bl_text_init(&t, m->path, sizeof m->path);
+    if (path)
+        bl_text_bytes(&t, path, strcspn(path, "\n"));
     return true;
 }
 
@@ -64,12 +63,15 @@ void bl_guest_mappings(void (*each)(const struct bl_guest_mapping *m,
             each(&m, context);
     }
     if (in)
-        fclose(in);
+        (void)fclose(in);
 }
 
 bool bl_guest_descriptor_path(int fd, char *path, size_t capacity) {
     char name[64];
-    snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+    struct bl_text t;
+    bl_text_init(&t, name, sizeof name);
+    bl_text_str(&t, "/proc/self/fd/");
+    bl_text_u64(&t, (uint64_t)fd);
     const ssize_t n = readlink(name, path, capacity - 1);
     path[n > 0 ? n : 0] = '\0';
     return n > 0 && path[0] == '/';

@@ -24,7 +24,6 @@
 #include "tlb/qemu.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -375,7 +374,10 @@ static bool read_geometry(const char *directory) {
     char path[4200];
     char text[16384];
     unsigned line;
-    snprintf(path, sizeof path, "%s/geometry", directory);
+    struct bl_text t;
+    bl_text_init(&t, path, sizeof path);
+    bl_text_str(&t, directory);
+    bl_text_str(&t, "/geometry");
     return bl_os_read_file(path, text, sizeof text) > 0 &&
            !bl_tlb_geometry_parse(text, &self.geometry, &line);
 }
@@ -385,8 +387,9 @@ int qemu_plugin_install(qemu_plugin_id_t id,
                         char **words) {
     Dl_info own;
     char program[4096];
-    snprintf(self.directory, sizeof self.directory, "%s",
-             word_of(count, words, "dir="));
+    struct bl_text t;
+    bl_text_init(&t, self.directory, sizeof self.directory);
+    bl_text_str(&t, word_of(count, words, "dir="));
     if (!read_geometry(self.directory))
         return 1;
     self.id = id;

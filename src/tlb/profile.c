@@ -14,6 +14,7 @@ size_t bl_profile_record_size(uint32_t kind) {
 }
 
 size_t bl_profile_per_chunk(uint32_t kind) {
+    BL_REQUIRE(bl_profile_record_size(kind) != 0);
     return (BL_PROFILE_CHUNK - sizeof(struct bl_profile_chunk)) /
            bl_profile_record_size(kind);
 }

@@ -139,7 +139,7 @@ struct bl_tlb_outcome bl_tlb_access(struct bl_tlb *t, enum bl_tlb_side side,
 }
 
 size_t bl_tlb_core_words(const struct bl_tlb_geometry *g) {
-    return 2 * BL_TLB_POLICIES * bl_tlb_entries(g);
+    return bl_tlb_entries(g) * 2 * BL_TLB_POLICIES;
 }
 
 void bl_tlb_core_init(struct bl_tlb_core *c, const struct bl_tlb_geometry *g,

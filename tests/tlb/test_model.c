@@ -120,7 +120,7 @@ TEST(walks_cost_what_they_read) {
     // A huge page reads no last level: the directory entry alone.
     expect_size_eq(touch(&o, 2, true).cycles, 10);
     // The next 1 GiB: third level near, two new lines.
-    expect_size_eq(touch(&o, 512 * 512, false).cycles, 410);
+    expect_size_eq(touch(&o, (uint64_t)512 * 512, false).cycles, 410);
     free(o.words);
 }
 
