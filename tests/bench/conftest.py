@@ -16,7 +16,7 @@ import pytest
 
 SAT = "p cnf 3 3\n1 2 0\n-1 3 0\n-2 -3 0\n"
 UNSAT = "p cnf 2 4\n1 2 0\n-1 2 0\n1 -2 0\n-1 -2 0\n"
-HEAD = '[limits]\nseconds = 3\nmemory = "256 MiB"\n[[instances]]\nname = "all"\nfiles = ["*.cnf"]\n'
+HEAD = '[limits]\nseconds = 1\nmemory = "256 MiB"\n[[instances]]\nname = "all"\nfiles = ["*.cnf"]\n'
 BASE = '[[variants]]\nname = "base"\n'
 VARIANTS = '[[variants]]\nname = "base"\n[[variants]]\nname = "thp"\n'
 
