@@ -149,6 +149,22 @@ static bool run_call(struct bl_trap_call *c, unsigned ends) {
     return true;
 }
 
+// A program flooded by signals (Go's) would hardly ever come to a second call.
+// Nothing is lost: they wait, and should we be killed, the program is too.
+static void hold_signals(struct bl_trap_call *c) {
+    const uint64_t all = ~UINT64_C(0);
+    if (c->masked ||
+        ptrace(PTRACE_GETSIGMASK, c->tid, sizeof c->signals, &c->signals) != 0)
+        return;
+    c->masked = ptrace(PTRACE_SETSIGMASK, c->tid, sizeof all, &all) == 0;
+}
+
+static void release_signals(struct bl_trap_call *c) {
+    if (c->masked)
+        ptrace(PTRACE_SETSIGMASK, c->tid, sizeof c->signals, &c->signals);
+    c->masked = false;
+}
+
 static long call(struct bl_trap_call *c, long number,
                  const uint64_t arguments[6]) {
     struct user_regs_struct r = saved(c);
@@ -162,6 +178,7 @@ static long call(struct bl_trap_call *c, long number,
     r.r9 = arguments[5];
     unsigned ends = 1;
     if (c->made) {
+        hold_signals(c);
         // Once more through the same instruction.
         r.rip -= INSTRUCTION;
         r.rax = (unsigned long long)number;
@@ -264,6 +281,7 @@ void bl_trap_answer(struct bl_trap_call *c, long result) {
     if (c->away && !WIFSTOPPED(c->status))
         return;
     ptrace(PTRACE_SETREGS, c->tid, 0, &r);
+    release_signals(c);
     if (!c->away)
         ptrace(PTRACE_CONT, c->tid, 0, 0);
 }

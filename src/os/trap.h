@@ -8,8 +8,9 @@
 // A trapped call stands before the kernel has done anything. It can be let
 // through, answered without the kernel, or made with other arguments; further
 // calls can be made behind it, by the program's own system call instruction.
-// A thread that is being served stops for nobody else: only a signal, or the
-// program's end, come between, and they win.
+// A thread that is being served stops for nobody else: signals wait while
+// further calls are made. What cannot wait (SIGKILL, SIGSTOP, another thread's
+// execve) wins.
 //
 #ifndef BL_OS_TRAP_H
 #define BL_OS_TRAP_H
@@ -53,9 +54,11 @@ struct bl_trap_call {
     int tid;
     enum bl_trap_number number;
     uint64_t arguments[6];
-    bool away;  // it has to do with a signal, or is gone: serve no more
-    int status; // and that came instead; to be taken
-    bool made;  // the kernel has seen the call
+    bool away;        // it has to do with a signal, or is gone: serve no more
+    int status;       // and that came instead; to be taken
+    bool made;        // the kernel has seen the call
+    bool masked;      // its signals wait
+    uint64_t signals; // and which did before
     _Alignas(8) unsigned char registers[256]; // as they were
 };
 
