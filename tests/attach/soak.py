@@ -193,6 +193,8 @@ def main() -> int:
             run(ready[turn % len(ready)], arguments.command,
                 min(left, ATTACHES_PER_RUN), rng, tally)
             turn += 1
+            if turn % 20 == 0:
+                print(f"{tally.attaches} attaches so far", flush=True)
     print(f"{tally.attaches} attaches, {tally.killed} of them killed, {tally.late} to "
           f"programs that ended meanwhile; runs: {tally.runs}")
     print_times("longest stop of an attach", tally.stops)
