@@ -13,7 +13,7 @@ cd "$(dirname "$0")/../.."
 version=$(sed -n 's/^project(bigleaf VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 for tool in dpkg-buildpackage dh; do
     command -v $tool >/dev/null || {
-        echo "build.sh: $tool: not found; apt-get install dpkg-dev debhelper" >&2
+        echo "build.sh: no $tool: apt-get install dpkg-dev debhelper" >&2
         exit 3
     }
 done
@@ -25,8 +25,9 @@ mkdir "$tree"
 git archive HEAD 2>/dev/null | tar -x -C "$tree" 2>/dev/null ||
     tar -c --exclude='./build*' --exclude=./.git . | tar -x -C "$tree"
 cp -r packaging/deb/debian "$tree/debian"
-[ "$(dpkg-parsechangelog -l "$tree/debian/changelog" -S Version)" = "$version" ] || {
-    echo "build.sh: packaging/deb/debian/changelog is not of version $version" >&2
+noted=$(dpkg-parsechangelog -l "$tree/debian/changelog" -S Version)
+[ "$noted" = "$version" ] || {
+    echo "build.sh: debian/changelog is of $noted, not of $version" >&2
     exit 1
 }
 (cd "$tree" && dpkg-buildpackage -b -us -uc) >"$work/log" 2>&1 || {

@@ -16,8 +16,10 @@ if [ "$(id -u)" != 0 ] || ! command -v debootstrap >/dev/null; then
     exit 3
 fi
 # shellcheck disable=SC2016 # apt's own variable
-mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | head -1)
-[ -x "$root/bin/sh" ] || debootstrap --variant=minbase bookworm "$root" "$mirror"
+mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' |
+    head -1)
+[ -x "$root/bin/sh" ] ||
+    debootstrap --variant=minbase bookworm "$root" "$mirror"
 mkdir -p "$root/packages"
 cp "$packages"/libbigleaf0_*.deb "$packages"/libbigleaf-dev_*.deb \
     "$packages"/bigleaf_*.deb "$root/packages"
@@ -29,11 +31,13 @@ trap 'umount "$root/proc" "$root/sys"' EXIT
 in_root() {
     echo "+ $*" >&2
     chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \
-        DEBIAN_FRONTEND=noninteractive ${http_proxy:+http_proxy="$http_proxy"} "$@"
+        DEBIAN_FRONTEND=noninteractive \
+        ${http_proxy:+http_proxy="$http_proxy"} "$@"
 }
 
 in_root apt-get update -qq
-in_root sh -c 'apt-get install -y -qq --no-install-recommends /packages/*.deb gcc pkgconf'
+in_root sh -c 'apt-get install -y -qq --no-install-recommends \
+    /packages/*.deb gcc pkgconf'
 cat >"$root/program.c" <<'C'
 #include <bigleaf/pool.h>
 #include <stdio.h>
@@ -51,8 +55,10 @@ in_root bigleaf cc -static /program.c -o /program
 in_root /program
 in_root bigleaf doctor /program | grep -q 'version .* inside'
 # shellcheck disable=SC2016 # expanded in the root
-in_root sh -c 'cc -static /program.c $(pkg-config --cflags --libs bigleaf-static) -o /by-hand'
+in_root sh -c 'cc -static /program.c -o /by-hand \
+    $(pkg-config --cflags --libs bigleaf-static)'
 in_root /by-hand
 # shellcheck disable=SC2016 # expanded in the root
-in_root sh -c 'cc /program.c $(pkg-config --cflags --libs bigleaf) -o /shared && /shared'
+in_root sh -c 'cc /program.c -o /shared \
+    $(pkg-config --cflags --libs bigleaf) && /shared'
 echo "the packages work in a clean root"

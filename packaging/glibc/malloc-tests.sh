@@ -42,7 +42,8 @@ readonly FOLDERS='-DSRCDIR_PATH="." -DOBJDIR_PATH="." -DOBJDIR_ELF_LDSO_PATH="."
 compile() {
     # shellcheck disable=SC2086,SC2090 # a list
     cc -std=gnu11 -O2 -w -fno-builtin -D_GNU_SOURCE -DTIMEOUTFACTOR=4 $FOLDERS \
-        -include limits.h -I"$WORK/shim" -I"$SOURCE/support" -I"$SOURCE/malloc" \
+        -include limits.h -I"$WORK/shim" -I"$SOURCE/support" \
+        -I"$SOURCE/malloc" \
         -idirafter "$SOURCE/include" -idirafter "$SOURCE" \
         -idirafter "$SOURCE/sysdeps/generic" "$@"
 }
@@ -58,8 +59,9 @@ compile_support() {
                 2>>"$WORK/log" || echo "left out: $file" >>"$WORK/log"
         done
     rm -f "$WORK/libsupport.a"
-    find "$WORK/support" -name '*.o' ! -name '*-container.o' ! -name 'test-driver.o' \
-        ! -name 'links-dso-program*' ! -name 'test-run-command.o' |
+    find "$WORK/support" -name '*.o' ! -name '*-container.o' \
+        ! -name 'links-dso-program*' ! -name 'test-driver.o' \
+        ! -name 'test-run-command.o' |
         sort | xargs ar rcs "$WORK/libsupport.a"
 }
 
@@ -71,7 +73,10 @@ run() {
         [ "$status" = 77 ] && result=skipped || result="FAILED ($status)"
     }
     echo "$1 [$2]: $result"
-    case $result in FAILED*) failed=$((failed + 1)) ;; *) passed=$((passed + 1)) ;; esac
+    case $result in
+    FAILED*) failed=$((failed + 1)) ;;
+    *) passed=$((passed + 1)) ;;
+    esac
 }
 
 passed=0
@@ -79,8 +84,8 @@ failed=0
 compile_support
 for test in $TESTS; do
     echo "== $test" >>"$WORK/log"
-    compile -static -pthread "$SOURCE/malloc/$test.c" -L "$LIBC" "$WORK/libsupport.a" \
-        -o "$WORK/$test" 2>>"$WORK/log" || {
+    compile -static -pthread "$SOURCE/malloc/$test.c" -L "$LIBC" \
+        "$WORK/libsupport.a" -o "$WORK/$test" 2>>"$WORK/log" || {
         echo "$test: FAILED to link (log: $WORK/log)"
         failed=$((failed + 1))
         continue

@@ -74,10 +74,12 @@ find_source() {
         lack "needs packages: apt-get install $PACKAGES"
     fi
     # shellcheck disable=SC2086 # a list
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -q $PACKAGES >"$LOG" 2>&1 ||
+    DEBIAN_FRONTEND=noninteractive \
+        apt-get install -y -q $PACKAGES >"$LOG" 2>&1 ||
         lack "apt-get install $PACKAGES failed (log: $LOG)"
     [ -r "$SOURCE" ] || SOURCE=$(echo /usr/src/glibc/glibc-*.tar.xz)
-    [ -r "$SOURCE" ] || lack "$SOURCE: cannot be read; name glibc's source by --source"
+    [ -r "$SOURCE" ] ||
+        lack "$SOURCE: cannot be read; name glibc's source by --source"
 }
 
 # The sources must be of the libc that programs are linked with.
@@ -177,11 +179,13 @@ int main(void) {
     return 0;
 }
 C
-    cc -static -fno-builtin -o "$WORK/try" "$WORK/try.c" -L "$WORK" >>"$LOG" 2>&1 ||
+    cc -static -fno-builtin -o "$WORK/try" "$WORK/try.c" -L "$WORK" \
+        >>"$LOG" 2>&1 ||
         lack "a program cannot be linked with the result (log: $LOG)"
     grep -q 'bigleaf-glibc-thp ' "$WORK/try" ||
         lack "a program was not linked with the result (log: $LOG)"
-    if ! "$WORK/try" >>"$LOG" || [ "$(GLIBC_THP_ALWAYS=1 "$WORK/try")" != 1 ]; then
+    if ! "$WORK/try" >>"$LOG" ||
+        [ "$(GLIBC_THP_ALWAYS=1 "$WORK/try")" != 1 ]; then
         lack "a program linked with the result does not run (log: $LOG)"
     fi
 }

@@ -81,9 +81,8 @@ static int dispatch(int argc, char **argv) {
 static const struct bl_command *command_of_link(const char *name) {
     const char *slash = name ? strrchr(name, '/') : NULL;
     const char *base = slash ? slash + 1 : name;
-    return base && strncmp(base, "bigleaf-", 8) == 0
-               ? bl_command_find(base + 8)
-               : NULL;
+    return base && strncmp(base, "bigleaf-", 8) == 0 ? bl_command_find(base + 8)
+                                                     : NULL;
 }
 
 int main(int argc, char **argv) {

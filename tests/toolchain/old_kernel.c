@@ -25,8 +25,7 @@
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), 0, (skip))
 #define UNLESS_ABOVE(value, skip)                                              \
     BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, (value), 0, (skip))
-#define FAIL(error)                                                            \
-    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (error))
+#define FAIL(error) BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (error))
 #define ALLOW BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
 static struct sock_filter filter[] = {
@@ -56,8 +55,8 @@ static struct sock_filter filter[] = {
 };
 
 int main(int argc, char **argv) {
-    const struct sock_fprog program = {
-        .len = sizeof filter / sizeof filter[0], .filter = filter};
+    const struct sock_fprog program = {.len = sizeof filter / sizeof filter[0],
+                                       .filter = filter};
     if (argc < 2)
         return 2;
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||

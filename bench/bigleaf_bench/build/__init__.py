@@ -31,8 +31,6 @@ def add_arguments(part: argparse.ArgumentParser) -> None:
     part.add_argument("--seconds", type=int, default=300, metavar="N",
                       help="with --table: the longest that one run may take (default: 300)")
     part.add_argument("--again", action="store_true", help="build even what is in the cache")
-    part.add_argument("--container", action="store_true",
-                      help="build in a container of packaging/container, on an older libc")
     part.add_argument("--jobs", type=int, metavar="N", help="compilers at a time (default: cores)")
     part.add_argument("--plain", action="store_true", help="plain lines instead of a bar")
 

@@ -70,10 +70,6 @@ def run(arguments: Namespace) -> int:
         return list_recipes()
     if not arguments.names:
         raise WrongUse("build: which reasoners? bigleaf-bench build --list names them")
-    if arguments.container:
-        from bigleaf_bench.build import container
-
-        return container.run(arguments)
     built, failures = build_all(arguments)
     if arguments.into:
         copy(built, arguments.into)
