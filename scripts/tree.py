@@ -12,7 +12,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("bench", "cmake", "docs", "include", "packaging", "scripts",
            "solvers", "src", "tests", ".ci")
-SKIPPED = {"__pycache__", ".git", ".cache"}
+# "results": what campaigns leave in bench.
+SKIPPED = {"__pycache__", ".git", ".cache", "results"}
 
 
 def files(*suffixes, below=FOLDERS, root_files=False):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -98,3 +99,10 @@ def wait_for(holds, seconds: float = 30) -> None:
     while not holds():
         assert time.monotonic() < end, "waited in vain"
         time.sleep(0.02)
+
+
+def real(name: str) -> str:
+    """A reasoner of this machine, as a [[tools]] table."""
+    if not shutil.which(name):
+        pytest.skip(f"{name} is not here")
+    return f'[[tools]]\nuse = "{name}"\nsets = ["all"]\n'

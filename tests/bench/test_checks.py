@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""Wrong answers, contradictions and proofs, in campaigns."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+from conftest import BASE, HEAD, SAT, UNSAT, VARIANTS, real
+
+
+@pytest.mark.parametrize("liar", [
+    "echo s SATISFIABLE; echo v -1 -2 0; exit 10",  # a model that is none
+    "exit 10",  # against the known answer
+])
+def test_a_wrong_answer_ends_the_campaign(bench, liar):
+    bench.write("a.cnf", UNSAT)
+    head = HEAD + 'answers = {"a.cnf" = "unsat"}\n'
+    bench.write("campaign.toml", head + bench.tool("liar", liar) + BASE)
+    ended = bench.run()
+    assert ended.status == 1
+    assert "liar on a.cnf, base: wrong answer" in ended.err.splitlines()[-1]
+    assert bench.run().status == 1, "and it stays so"
+    ended = bench.run("--keep-going", report=True)
+    assert ended.status == 0 and "WRONG ANSWER: liar" in ended.out
+    page = (bench.results / "report.html").read_text(encoding="utf-8")
+    assert page.index("Wrong answers") < page.index("Table 2")
+
+
+def test_a_contradiction_is_a_status(bench):
+    bench.write("a.cnf", UNSAT)
+    bench.write("campaign.toml", HEAD + bench.tool("yes", "exit 10") + bench.tool("no", "exit 20")
+                + BASE)
+    assert bench.run().status == 0
+    assert all(s.startswith("contradiction (") for s in bench.statuses().values())
+
+
+def test_a_checked_answer_refutes_one_that_is_not(bench):
+    bench.write("a.cnf", SAT)
+    bench.write("campaign.toml", HEAD + bench.tool("no", "exit 20") + real("minisat") + BASE)
+    ended = bench.run()
+    assert ended.status == 1
+    assert bench.statuses()["no"].startswith("wrong answer")
+    assert bench.statuses().get("minisat", "ok") == "ok"
+
+
+PROOFS = "[checks]\nproofs = true\n"
+
+
+def test_proofs_are_checked(bench):
+    if not shutil.which("drat-trim"):
+        pytest.skip("drat-trim is not here")
+    bench.write("a.cnf", UNSAT)
+    bench.write("campaign.toml", HEAD + PROOFS + real("cadical") + VARIANTS)
+    ended = bench.run()
+    assert ended.status == 0, ended.err
+    proofs = [r for r in bench.records() if r["purpose"] == "proof"]
+    assert [(r["status"], r["checked"]) for r in proofs] == [("ok", "proof")] * 2
+
+
+def test_a_proof_that_does_not_hold_is_a_wrong_answer(bench):
+    if not shutil.which("drat-trim"):
+        pytest.skip("drat-trim is not here")
+    bench.write("a.cnf", SAT)
+    # Called with a proof it is given five words, the last of them the file.
+    liar = bench.tool("liar", 'if [ $# = 5 ]; then echo 0 > "$5"; fi; exit 20')
+    bench.write("campaign.toml", HEAD + PROOFS + liar + BASE)
+    ended = bench.run()
+    assert ended.status == 1 and "the proof does not hold" in ended.err
+
+
+def test_without_a_checker_that_is_a_status(bench):
+    bench.write("a.cnf", UNSAT)
+    bench.write("campaign.toml", HEAD + PROOFS + bench.tool("right", "exit 20") + BASE)
+    nowhere = f"{os.path.dirname(os.environ['BIGLEAF_COMMAND'])}:/usr/bin:/bin"
+    if shutil.which("drat-trim", path=nowhere):
+        pytest.skip("drat-trim is in the system's folders")
+    assert bench.run(env={"PATH": nowhere}).status == 0
+    assert [r["status"] for r in bench.records() if r["purpose"] == "proof"] == [
+        "missing tool (drat-trim)"]
