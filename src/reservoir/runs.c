@@ -6,7 +6,9 @@
 // last unit is at most an eighth of the object, the unit is taken whole and
 // huge; else the last part gets base pages, and becomes huge when the object
 // has grown over it. An object that realloc grows is likely to grow again: its
-// last unit is taken whole where it covers half of it.
+// last unit is taken whole where it covers half of it. Where units are warm one
+// of them is the last: it costs nothing, and a tail would become a unit more
+// each time that such an object is made, grows and goes.
 //
 // Invariant of a run in use: mapped >= bytes, mapped <= 2^order units, and
 // [start, start + mapped) is mapped; of a warm one: `warm_units` of its units
@@ -46,7 +48,7 @@ static void set_bytes(struct bl_run *run, size_t bytes) {
 static size_t mapped_for(size_t bytes, bool grown) {
     const size_t whole = bl_align_up(bytes, BL_HUGE_SIZE);
     const size_t slack = whole - bytes;
-    if (slack <= bytes >> SLACK_SHIFT ||
+    if (slack <= bytes >> SLACK_SHIFT || bl_warm_units() > 0 ||
         (grown && bytes >= GROWER_WHOLE_FROM && slack <= GROWER_SLACK))
         return whole;
     return bl_align_up(bytes, BL_BASE_SIZE);
