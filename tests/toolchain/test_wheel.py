@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: MIT
+"""The wheel: installed by pip into an environment of its own, and used."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import BUILD, SOURCE, doctor, run
+
+
+def test_pip_gives_the_command(source: Path, tmp_path: Path) -> None:
+    made = run(sys.executable, SOURCE / "packaging/wheel/build.py", BUILD, tmp_path)
+    assert made.status == 0, made
+    wheel = Path(made.out.strip())
+    home = tmp_path / "environment"
+    if run(sys.executable, "-m", "venv", home).status != 0:
+        pytest.skip("no venv here: install python3-venv")
+    pip = run(home / "bin/pip", "install", "--no-index", "--quiet", wheel)
+    assert pip.status == 0, pip
+    ended = run(home / "bin/bigleaf", "run", "--dry-run", "true")
+    assert ended.out == f"env LD_PRELOAD={home}/lib/libbigleaf.so true\n"
+    assert (home / "share/man/man1/bigleaf-run.1").exists()
+    if shutil.which("cc"):
+        program = tmp_path / "program"
+        linked = run(home / "bin/bigleaf", "cc", "-static", source, "-o", program)
+        assert linked.status == 0, linked
+        assert doctor(program)["bigleaf_version"]
