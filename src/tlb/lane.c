@@ -143,8 +143,3 @@ void bl_lane_call(struct bl_lane *l, struct bl_site *site, uint64_t stack) {
 void bl_lane_return(struct bl_lane *l, uint64_t stack) {
     drop_below(l, stack + 1);
 }
-
-void bl_lane_forget_calls(struct bl_lane *l) {
-    l->frame_count = 0;
-    l->call = 0;
-}

@@ -29,6 +29,7 @@ struct bl_lane {
     uint64_t instructions;
     uint32_t call; // context
     bool counting; // misses are recorded
+    bool idle;     // accesses are passed over
     uint32_t area_version;
     uint32_t flush_version;
     struct bl_area areas[BL_LANE_AREAS]; // by unit; as of `area_version`
@@ -62,8 +63,6 @@ void bl_lane_miss(struct bl_lane *lane, struct bl_site *site,
 // The call at `site` has stored its return address at `stack`.
 void bl_lane_call(struct bl_lane *lane, struct bl_site *site, uint64_t stack);
 void bl_lane_return(struct bl_lane *lane, uint64_t stack);
-// Callers are unknown from here on.
-void bl_lane_forget_calls(struct bl_lane *lane);
 
 BL_INLINE void bl_lane_access(struct bl_lane *lane, struct bl_site *site,
                               uint64_t address) {

@@ -9,10 +9,11 @@
 //   return  the access that reads it
 //   block   a run of instructions begins, or goes on on another base page
 //
-// Sampling: of N windows of `WINDOW` instructions one is measured. In the
-// others nothing but blocks is registered (a reset forgets translations, which
-// are made anew without the rest). The first quarter of a measured window only
-// warms the tables.
+// Sampling: of N windows of `WINDOW` instructions of a thread one is measured;
+// in the others accesses are passed over. The first quarter of a measured
+// window only warms the tables. (To register nothing in between would be
+// faster; but it takes a reset, after which QEMU 7.2 uses callbacks that it has
+// freed: see docs/design/tlb.md.)
 //
 // The program is never disturbed: what goes wrong here is a loss of figures.
 //
@@ -46,7 +47,6 @@ struct block {
 };
 
 static struct {
-    qemu_plugin_id_t id;
     struct bl_tracker tracker;
     struct bl_tlb_geometry geometry;
     struct bl_emulator emulator;
@@ -56,8 +56,6 @@ static struct {
     bool begun;     // the first block has been seen
     int pid;        // a forked child differs
     uint64_t every; // of so many windows one is measured; 1: all
-    _Atomic(bool) measuring;
-    _Atomic(uint32_t) windows; // grows whenever `measuring` changes
     char directory[4096];
 } self;
 
@@ -84,16 +82,21 @@ static void on_access(unsigned processor, uint32_t info, uint64_t address,
         bl_lane_access(l, data, address);
 }
 
+// The chain of calls is kept in idle windows too.
 static void on_call(unsigned processor, uint32_t info, uint64_t address,
                     void *data) {
-    on_access(processor, info, address, data);
-    bl_lane_call(lanes[processor], data, address);
+    struct bl_lane *l = lanes[processor];
+    if (!l->idle)
+        on_access(processor, info, address, data);
+    bl_lane_call(l, data, address);
 }
 
 static void on_return(unsigned processor, uint32_t info, uint64_t address,
                       void *data) {
-    on_access(processor, info, address, data);
-    bl_lane_return(lanes[processor], address);
+    struct bl_lane *l = lanes[processor];
+    if (!l->idle)
+        on_access(processor, info, address, data);
+    bl_lane_return(l, address);
 }
 
 static void on_block(unsigned processor, void *data) {
@@ -103,49 +106,31 @@ static void on_block(unsigned processor, void *data) {
     bl_lane_fetch(l, b->site, b->address);
 }
 
-static void register_all(qemu_plugin_id_t id);
-
-// The first lane to come to the end of a window switches for all of them.
-static void switch_windows(struct bl_lane *l) {
-    bool now = bl_load_acquire(&self.measuring);
-    l->window = 0;
-    if (!atomic_compare_exchange_strong(&self.measuring, &now, !now))
-        return;
-    bl_add_acq_rel(&self.windows, 1);
-    qemu_plugin_reset(self.id, register_all);
-}
-
-// What a lane does at its first block of a window, at a quarter and at the end
-// of it.
+// Measured and idle windows take turns. A lane begins with a measured one.
 static void keep_windows(struct bl_lane *l, uint64_t instructions) {
-    const uint32_t windows = bl_load_acquire(&self.windows);
-    const bool measuring = bl_load_acquire(&self.measuring);
-    if (windows != l->windows) {
-        l->windows = windows;
-        l->window = 0;
-        bl_lane_count(l, false);
-        bl_lane_forget_calls(l);
-    }
     l->window += instructions;
-    if (measuring && !l->counting && l->window > WINDOW / 4)
+    if (!l->idle && !l->counting && l->window > WINDOW / 4)
         bl_lane_count(l, true);
-    if (l->window > (measuring ? WINDOW : (self.every - 1) * WINDOW)) {
+    if (l->window > (l->idle ? (self.every - 1) * WINDOW : WINDOW)) {
         bl_lane_count(l, false);
-        switch_windows(l);
+        l->window = 0;
+        l->idle = !l->idle;
     }
 }
 
 static void on_sampled_block(unsigned processor, void *data) {
     const struct block *b = data;
-    keep_windows(lanes[processor], b->instructions);
-    on_block(processor, data);
+    struct bl_lane *l = lanes[processor];
+    keep_windows(l, b->instructions);
+    l->instructions += b->instructions;
+    if (!l->idle)
+        bl_lane_fetch(l, b->site, b->address);
 }
 
-static void on_idle_block(unsigned processor, void *data) {
-    const struct block *b = data;
-    struct bl_lane *l = lanes[processor];
-    l->instructions += b->instructions;
-    keep_windows(l, b->instructions);
+static void on_sampled_access(unsigned processor, uint32_t info,
+                              uint64_t address, void *data) {
+    if (!lanes[processor]->idle)
+        on_access(processor, info, address, data);
 }
 
 static void register_accesses(struct qemu_plugin_insn *insn,
@@ -156,10 +141,11 @@ static void register_accesses(struct qemu_plugin_insn *insn,
                     : BL_BRANCH_OTHER;
     const bool call = branch == BL_BRANCH_CALL;
     const bool back = branch == BL_BRANCH_RETURN;
-    qemu_plugin_register_vcpu_mem_cb(insn, back ? on_return : on_access,
+    qemu_plugin_accessed *f = self.every == 1 ? on_access : on_sampled_access;
+    qemu_plugin_register_vcpu_mem_cb(insn, back ? on_return : f,
                                      QEMU_PLUGIN_NO_REGISTERS,
                                      QEMU_PLUGIN_READS, site);
-    qemu_plugin_register_vcpu_mem_cb(insn, call ? on_call : on_access,
+    qemu_plugin_register_vcpu_mem_cb(insn, call ? on_call : f,
                                      QEMU_PLUGIN_NO_REGISTERS,
                                      QEMU_PLUGIN_WRITES, site);
 }
@@ -181,10 +167,7 @@ static struct block *begin_block(struct qemu_plugin_tb *tb, size_t i,
     }
     b->address = qemu_plugin_insn_vaddr(insn);
     b->site = site;
-    qemu_plugin_executed *f = self.every == 1 ? on_block
-                              : bl_load_relaxed(&self.measuring)
-                                  ? on_sampled_block
-                                  : on_idle_block;
+    qemu_plugin_executed *f = self.every == 1 ? on_block : on_sampled_block;
     if (i == 0)
         qemu_plugin_register_vcpu_tb_exec_cb(tb, f, QEMU_PLUGIN_NO_REGISTERS,
                                              b);
@@ -207,8 +190,6 @@ static void begin(const struct qemu_plugin_insn *insn) {
 
 static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb) {
     (void)id;
-    // Relaxed: a reset has stopped all threads since it changed.
-    const bool measuring = bl_load_relaxed(&self.measuring);
     struct block *b = NULL;
     uint64_t page = UINT64_MAX;
     for (size_t i = 0; i < qemu_plugin_tb_n_insns(tb); i++) {
@@ -222,7 +203,7 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb) {
         }
         if (b)
             b->instructions++;
-        struct bl_site *site = measuring ? site_of(insn) : NULL;
+        struct bl_site *site = site_of(insn);
         if (site)
             register_accesses(insn, site);
     }
@@ -231,8 +212,6 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb) {
 static void on_processor(qemu_plugin_id_t id, unsigned processor) {
     (void)id;
     BL_CHECK(processor < MOST_LANES);
-    if (lanes[processor])
-        return; // told again after a reset
     if (processor > 0)
         bl_store_relaxed(&self.tracker.threads, true);
     lanes[processor] = bl_lane_new(&self.tracker, &self.geometry);
@@ -392,10 +371,8 @@ int qemu_plugin_install(qemu_plugin_id_t id,
     bl_text_str(&t, word_of(count, words, "dir="));
     if (!read_geometry(self.directory))
         return 1;
-    self.id = id;
     self.every = strtoull(word_of(count, words, "every="), NULL, 10);
     self.every += self.every == 0;
-    self.measuring = true;
     self.x86_64 = strcmp(info->target_name, "x86_64") == 0;
     self.pid = bl_os_pid();
     bl_file_program_path(program, sizeof program);

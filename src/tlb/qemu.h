@@ -29,7 +29,6 @@ struct qemu_plugin_info {
 enum { QEMU_PLUGIN_NO_REGISTERS = 0 };
 enum qemu_plugin_access { QEMU_PLUGIN_READS = 1, QEMU_PLUGIN_WRITES = 2 };
 
-typedef void qemu_plugin_simple(qemu_plugin_id_t id);
 typedef void qemu_plugin_at_exit(qemu_plugin_id_t id, void *data);
 typedef void qemu_plugin_processor(qemu_plugin_id_t id, unsigned processor);
 typedef void qemu_plugin_translated(qemu_plugin_id_t id,
@@ -56,10 +55,6 @@ void qemu_plugin_register_vcpu_syscall_ret_cb(qemu_plugin_id_t id,
                                               qemu_plugin_returned *f);
 void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id, qemu_plugin_at_exit *f,
                                     void *data);
-// Forgets all translations and callbacks, then calls `f`, once every processor
-// has stopped.
-void qemu_plugin_reset(qemu_plugin_id_t id, qemu_plugin_simple *f);
-
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *block);
 struct qemu_plugin_insn *
 qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *block, size_t index);
