@@ -10,7 +10,6 @@ last one stopped, however it stopped.
 from __future__ import annotations
 
 import json
-import os
 import queue
 import shutil
 import signal
@@ -20,6 +19,7 @@ from pathlib import Path
 
 from bigleaf_bench import environment, execute, instances, measure, schedule
 from bigleaf_bench.campaign import Campaign
+from bigleaf_bench.command import find_bigleaf
 from bigleaf_bench.failure import Failure, Lacking, WrongAnswer, WrongUse
 from bigleaf_bench.journal import Journal
 from bigleaf_bench.progress import Voice
@@ -43,16 +43,6 @@ class Interrupted(Failure):
     """Stopped from outside; nothing is lost."""
 
     status = 130
-
-
-def find_bigleaf() -> str:
-    """The command: BIGLEAF_COMMAND, beside this program, or on PATH."""
-    named = os.environ.get("BIGLEAF_COMMAND")
-    found = shutil.which(named or "bigleaf")
-    if not found:
-        raise Lacking(f"no program {named or 'bigleaf'}: build it with ./dev build, and put "
-                      "build/bin on PATH or set BIGLEAF_COMMAND")
-    return str(Path(found).resolve())
 
 
 def claim(campaign: Campaign, folder: Path) -> None:

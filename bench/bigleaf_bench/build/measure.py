@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bigleaf_bench.build import recipe as recipes
-from bigleaf_bench.build.toolchain import find_bigleaf
+from bigleaf_bench.command import find_bigleaf
 from bigleaf_bench.failure import Lacking, WrongAnswer, WrongUse
 
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bigleaf_bench.build import cache
+from bigleaf_bench.command import find_bigleaf
 from bigleaf_bench.failure import Lacking
 
 NAMES = {"cc": ("cc", "gcc"), "c++": ("c++", "g++")}
@@ -48,16 +49,6 @@ class Toolchain:
                 file.write_text(SCRIPT.format(line=self.lines[kind]))
                 file.chmod(0o755)
         return {"PATH": f"{folder}:{os.environ['PATH']}", "CC": "cc", "CXX": "c++"}
-
-
-def find_bigleaf() -> str:
-    """The command: BIGLEAF_COMMAND, or on PATH. Needs nothing but Python, as all of `build`."""
-    named = os.environ.get("BIGLEAF_COMMAND")
-    found = shutil.which(named or "bigleaf")
-    if not found:
-        raise Lacking(f"no program {named or 'bigleaf'}: build it with ./dev build, and put "
-                      "build/bin on PATH or set BIGLEAF_COMMAND")
-    return str(Path(found).resolve())
 
 
 def compiler(*names: str) -> str:
