@@ -10,8 +10,8 @@
 #include "bl_test.h"
 #include "sizes.h"
 
-// Small, medium and large blocks, growth, zeroes, threads, forks; at most 24 MiB
-// live. Every block's contents are checked.
+// Small, medium and large blocks, growth, zeroes, threads, forks; at most
+// 24 MiB live. Every block's contents are checked.
 void hostile_workload(void);
 
 // Applies the refusal in a child and works there; then in a second child,
