@@ -213,7 +213,7 @@ static void run_footprint(void) {
     uint64_t random = 1;
     for (size_t i = 0; i < nodes; i++)
         node[i] = make(sizeof(struct node));
-    for (size_t i = nodes - 1; i > 0; i--) { // [Durstenfeld-1964]
+    for (size_t i = nodes - 1; i > 0; i--) { // a random order
         const size_t k = below(&random, i + 1);
         struct node *const swapped = node[i];
         node[i] = node[k];
