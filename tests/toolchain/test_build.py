@@ -9,11 +9,15 @@ import os
 import subprocess
 import sys
 import tarfile
-import tomllib
 from pathlib import Path
 
 import pytest
 from conftest import COMMAND, SOURCE, Ended, environment
+
+try:
+    import tomllib
+except ModuleNotFoundError:
+    pytestmark = pytest.mark.skip(reason="bigleaf-bench needs Python 3.11 or later")
 
 SOLVER = """
 #include <stdio.h>

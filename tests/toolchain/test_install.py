@@ -46,7 +46,7 @@ def configured(tree: Path, folder: Path, lists: str, *words: str) -> Path:
     """A consumer's build folder, built."""
     (folder / "program.c").write_text(PROGRAM)
     (folder / "CMakeLists.txt").write_text(lists)
-    for step in (["-S", ".", "-B", "out", *words], ["--build", "out"]):
+    for step in (["-G", "Ninja", "-S", ".", "-B", "out", *words], ["--build", "out"]):
         ended = run("cmake", *step, cwd=folder)
         assert ended.status == 0, ended
     return folder / "out"
