@@ -89,6 +89,17 @@ def programs() -> Path:
     return PROGRAMS
 
 
+def huge_faults_refused() -> int:
+    """Faults, of the whole machine so far, for which there was no huge page.
+
+    Where the number rises during a test, free memory was in pieces for a
+    moment, and no coverage can be asked for.
+    """
+    lines = Path("/proc/vmstat").read_text().splitlines()
+    counts = dict(line.split() for line in lines)
+    return int(counts.get("thp_fault_fallback", 0))
+
+
 def one_line(text: str) -> str:
     """The text, which must be a single line."""
     assert text.endswith("\n") and text.count("\n") == 1, text
