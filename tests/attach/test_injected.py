@@ -132,9 +132,14 @@ def wait_for(condition, seconds: float = 10) -> None:
 
 @contextlib.contextmanager
 def waiting(*words: str | Path, options: tuple[str, ...] = ()) -> Iterator[subprocess.Popen[str]]:
-    """A program under `run` that has said its first line."""
+    """A program under `run` that has said its first line.
+
+    It gets a process group of its own, as from a shell: SIGTSTP stops nobody in a group whose
+    parents are all of another session, which ours may be where CI started it.
+    """
     process = subprocess.Popen([COMMAND, "run", *options, "--", *words],
-                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                               preexec_fn=os.setpgrp)
     assert process.stdin and process.stdout
     try:
         process.first_line = process.stdout.readline()
@@ -261,17 +266,17 @@ class Life(unittest.TestCase):
             os.kill(child, signal.SIGKILL)
 
     def test_stops_and_continues(self) -> None:
-        """By SIGSTOP: without a shell above it a program need not heed SIGTSTP."""
-        with waiting(CALLS, "wait") as process:
-            process.send_signal(signal.SIGSTOP)
-            pid, status = os.waitpid(process.pid, os.WUNTRACED)
-            self.assertEqual(pid, process.pid)
-            self.assertEqual(os.WSTOPSIG(status), signal.SIGSTOP)
-            process.send_signal(signal.SIGCONT)
-            wait_for(lambda: field(process.pid, "State")[0] == "S")
-            assert process.stdin
-            process.stdin.close()
-            self.assertEqual(process.wait(timeout=10), 0)
+        for number in (signal.SIGSTOP, signal.SIGTSTP):
+            with waiting(CALLS, "wait") as process:
+                process.send_signal(number)
+                pid, status = os.waitpid(process.pid, os.WUNTRACED)
+                self.assertEqual(pid, process.pid)
+                self.assertEqual(os.WSTOPSIG(status), number)
+                process.send_signal(signal.SIGCONT)
+                wait_for(lambda: field(process.pid, "State")[0] == "S")
+                assert process.stdin
+                process.stdin.close()
+                self.assertEqual(process.wait(timeout=10), 0)
 
     def test_terminal_and_shell(self) -> None:
         """Ctrl-Z, fg, another window size and Ctrl-C, under a shell."""

@@ -5,14 +5,20 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
 COMMAND = Path(os.environ["BIGLEAF_COMMAND"])
 LIBRARY = os.environ.get("BIGLEAF_LIBRARY", "")
 PROGRAMS = Path(os.environ["BIGLEAF_PROGRAMS"])
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -90,14 +96,24 @@ def programs() -> Path:
 
 
 def huge_faults_refused() -> int:
-    """Faults, of the whole machine so far, for which there was no huge page.
-
-    Where the number rises during a test, free memory was in pieces for a
-    moment, and no coverage can be asked for.
-    """
+    """Faults, of the whole machine so far, for which there was no huge page."""
     lines = Path("/proc/vmstat").read_text().splitlines()
     counts = dict(line.split() for line in lines)
     return int(counts.get("thp_fault_fallback", 0))
+
+
+def while_huge_pages_last(measure: Callable[[], T]) -> T:
+    """What `measure` finds, anew where free memory was in pieces meanwhile.
+
+    In the end its last finding, whatever the kernel had: the test judges it.
+    """
+    for _ in range(10):
+        refused = huge_faults_refused()
+        found = measure()
+        if huge_faults_refused() == refused:
+            break
+        time.sleep(1)
+    return found
 
 
 def one_line(text: str) -> str:
