@@ -96,7 +96,7 @@ static size_t read_count(const char *path) {
 
 static size_t os_pool_free(void) {
     const size_t free = read_count(POOL "free_hugepages");
-    const size_t promised = read_count(POOL "resv_hugepages");
+    const size_t promised = free ? read_count(POOL "resv_hugepages") : 0;
     return free > promised ? free - promised : 0;
 }
 
