@@ -82,21 +82,23 @@ static void on_access(unsigned processor, uint32_t info, uint64_t address,
         bl_lane_access(l, data, address);
 }
 
+static void on_sampled_access(unsigned processor, uint32_t info,
+                              uint64_t address, void *data) {
+    if (!lanes[processor]->idle)
+        on_access(processor, info, address, data);
+}
+
 // The chain of calls is kept in idle windows too.
 static void on_call(unsigned processor, uint32_t info, uint64_t address,
                     void *data) {
-    struct bl_lane *l = lanes[processor];
-    if (!l->idle)
-        on_access(processor, info, address, data);
-    bl_lane_call(l, data, address);
+    on_sampled_access(processor, info, address, data);
+    bl_lane_call(lanes[processor], data, address);
 }
 
 static void on_return(unsigned processor, uint32_t info, uint64_t address,
                       void *data) {
-    struct bl_lane *l = lanes[processor];
-    if (!l->idle)
-        on_access(processor, info, address, data);
-    bl_lane_return(l, address);
+    on_sampled_access(processor, info, address, data);
+    bl_lane_return(lanes[processor], address);
 }
 
 static void on_block(unsigned processor, void *data) {
@@ -125,12 +127,6 @@ static void on_sampled_block(unsigned processor, void *data) {
     l->instructions += b->instructions;
     if (!l->idle)
         bl_lane_fetch(l, b->site, b->address);
-}
-
-static void on_sampled_access(unsigned processor, uint32_t info,
-                              uint64_t address, void *data) {
-    if (!lanes[processor]->idle)
-        on_access(processor, info, address, data);
 }
 
 static void register_accesses(struct qemu_plugin_insn *insn,

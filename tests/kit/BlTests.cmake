@@ -34,6 +34,27 @@ function(bl_test_properties name)
   endif()
 endfunction()
 
+# bl_pytests(LABEL [VARIABLE=VALUE...]): the test_*.py of this folder, a test
+# each, with these variables and those that all of them read.
+function(bl_pytests label)
+  file(GLOB modules CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/test_*.py)
+  foreach(module ${modules})
+    get_filename_component(name ${module} NAME_WE)
+    string(REPLACE "test_" "${label}." name ${name})
+    if(BL_PYTEST)
+      add_test(NAME ${name} COMMAND ${BL_PYTEST} -m pytest -q -rs
+        -p no:cacheprovider -W error ${module})
+    else()
+      add_test(NAME ${name} COMMAND sh -c
+        "echo 'pytest is missing: install python3-pytest'; exit 77")
+    endif()
+    bl_test_properties(${name} LABEL ${label} TIMEOUT 300 ENV
+      BIGLEAF_COMMAND=$<TARGET_FILE:bigleaf>
+      BIGLEAF_SOURCE=${CMAKE_SOURCE_DIR}
+      PYTHONDONTWRITEBYTECODE=1 ${ARGN})
+  endforeach()
+endfunction()
+
 # The compiler may assume nothing of malloc while malloc is under test (-fno-
 # builtin): else it removes pairs of malloc and free, and knows what calloc
 # leaves behind. And the tests ask for impossible sizes on purpose.
