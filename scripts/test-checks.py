@@ -127,13 +127,24 @@ class NothingRead(unittest.TestCase):
 
 
 class MustRun(unittest.TestCase):
-    RESULTS = [("abi.one", "run"), ("abi.two", "notrun"), ("cli.x", "fail")]
+    RESULTS = [("abi.one", "run"), ("abi.two", "notrun"), ("cli.x", "fail"),
+               ("tlb.x", "partly"), ("image.x", "partly"), ("image.x", "run")]
 
     def problems(self, *patterns):
         return report.not_run_though_they_must(patterns, self.RESULTS)
 
     def test_a_skipped_test(self):
         self.assertEqual(len(self.problems("abi.*")), 1)
+
+    def test_a_module_without_some_of_its_cases(self):
+        self.assertEqual(len(self.problems("tlb.*")), 1)
+        self.assertEqual(self.problems("image.*"), [])
+
+    def test_a_case_that_pytest_skipped(self):
+        case = report.ElementTree.fromstring(
+            '<testcase status="run"><system-out>s.\nSKIPPED [1] x.py:3: no x\n'
+            "1 passed, 1 skipped</system-out></testcase>")
+        self.assertEqual(report.status_of(case), "partly")
 
     def test_a_pattern_without_a_test(self):
         self.assertEqual(len(self.problems("unit.*")), 1)
