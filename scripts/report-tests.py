@@ -8,7 +8,8 @@ usage: report-tests.py [--must-run FILE] JUNIT.xml...
 With --must-run each line of FILE is a name pattern (as of a shell); a test
 that matches one and was skipped is a failure, and so is a pattern that no
 test matches. Behind a pattern the word "whole" asks for more: a pytest module
-that ran without some of its cases, in all of the builds, was skipped. Exit status 1 on any failure, and where no test ran.
+that ran without some of its cases, in all of the builds, was skipped. Exit
+status 1 on any failure, and where no test ran.
 
 With --failures it prints the beginning of what each failed test printed.
 """
