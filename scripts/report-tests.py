@@ -11,7 +11,8 @@ test matches. Behind a pattern the word "whole" asks for more: a pytest module
 that ran without some of its cases, in all of the builds, was skipped. Exit
 status 1 on any failure, and where no test ran.
 
-With --failures it prints the beginning of what each failed test printed.
+With --failures it prints what tells most of each failed test's output: the
+lines that speak of a fault, and the last ones.
 """
 
 import argparse
@@ -24,6 +25,7 @@ from pathlib import Path
 PASSED = "run"
 FAILED = "fail"
 PARTLY = "partly"  # ours: passed, but for cases that pytest skipped
+FAULT = re.compile(r"FAIL|ERROR|\b[Ee]rror\b|Traceback|Assertion|^E  ")
 SKIPPED_CASE = re.compile(r"^SKIPPED \[", re.M)
 
 
@@ -41,16 +43,28 @@ def status_of(case):
     return PARTLY if status == PASSED and SKIPPED_CASE.search(output) else status
 
 
-def print_failures(path, most=40, width=300):
+def telling_lines(lines, most=40):
+    """Those that speak of a fault, half of `most` at most, and the last ones;
+    a number stands for those left out."""
+    faults = [i for i, line in enumerate(lines) if FAULT.search(line)]
+    kept = set(faults[:most // 2])
+    kept.update(range(max(0, len(lines) - (most - len(kept))), len(lines)))
+    told = 0
+    for i in sorted(kept):
+        if i > told:
+            yield f"... {i - told} lines"
+        yield lines[i]
+        told = i + 1
+
+
+def print_failures(path, width=300):
     for case in ElementTree.parse(path).getroot().iter("testcase"):
         if case.get("status") != FAILED:
             continue
         lines = (case.findtext("system-out") or "").strip().splitlines()
         print(f"\n-- failed: {case.get('name')}")
-        for line in lines[:most]:
+        for line in telling_lines(lines):
             print("   " + line[:width])
-        if len(lines) > most:
-            print(f"   ... {len(lines) - most} lines more")
 
 
 def not_run_though_they_must(patterns, results):

@@ -153,6 +153,20 @@ class MustRun(unittest.TestCase):
         self.assertEqual(self.problems("abi.one", "cli.*"), [])
 
 
+class Failures(unittest.TestCase):
+    def told(self, lines, most):
+        return list(report.telling_lines(lines, most))
+
+    def test_a_short_output_is_told_whole(self):
+        self.assertEqual(self.told(["a", "b"], 4), ["a", "b"])
+
+    def test_a_fault_amid_much_that_is_well(self):
+        lines = ["ok"] * 50 + ["FAIL  one shadow"] + ["ok"] * 49
+        self.assertEqual(self.told(lines, 4),
+                         ["... 50 lines", "FAIL  one shadow", "... 46 lines",
+                          "ok", "ok", "ok"])
+
+
 class DemoRounds(unittest.TestCase):
     def test_fit_the_budget(self):
         for seconds in (1, 8, 14, 20, 30, 60):
