@@ -23,6 +23,8 @@
 #define RUNTIME_LIBRARY "libbigleaf.so"
 // What packaging/glibc writes into a malloc of glibc.
 #define THP_MARK "bigleaf-glibc-thp "
+// What glibc's malloc says of a heap that was overwritten, since 2.29.
+#define GLIBC_MALLOC_MARK "malloc(): corrupted top size"
 
 static int check_executable(const char *path) {
     struct stat st;
@@ -136,7 +138,7 @@ static char *find_text(const char *path, const char *start) {
     return text;
 }
 
-static bool file_contains(const char *path, const char *start) {
+bool bl_program_contains(const char *path, const char *start) {
     char *text = find_text(path, start);
     const bool found = text != NULL;
     free(text);
@@ -236,12 +238,15 @@ static void read_elf(Elf *elf, struct bl_program *out) {
     out->kind = out->interpreter ? BL_PROGRAM_DYNAMIC : BL_PROGRAM_STATIC;
     if (out->interpreter)
         read_symbols(elf, out);
-    out->tunable =
-        file_contains(out->interpreter ? out->interpreter : out->path, TUNABLE);
+    out->tunable = bl_program_contains(
+        out->interpreter ? out->interpreter : out->path, TUNABLE);
     if (!out->interpreter || out->defines_malloc)
         out->runtime = find_text(out->path, RUNTIME_MARK);
     out->needs_runtime = out->interpreter && needs(elf, RUNTIME_LIBRARY);
-    out->thp_malloc = !out->interpreter && file_contains(out->path, THP_MARK);
+    out->thp_malloc =
+        !out->interpreter && bl_program_contains(out->path, THP_MARK);
+    out->libc_malloc = out->interpreter ||
+                       bl_program_contains(out->path, GLIBC_MALLOC_MARK);
 }
 
 // elf_begin refuses a file that is too short for its header; class and machine

@@ -27,6 +27,7 @@ struct bl_program {
     bool defines_malloc; // in its dynamic symbol table: it wins over a preload
     bool thp_malloc;     // its libc's malloc has our patch (packaging/glibc)
     bool needs_runtime;  // linked with libbigleaf.so
+    bool libc_malloc;    // its libc's malloc is there too, for BIGLEAF=off
     bool tunable;        // its libc knows glibc.malloc.hugetlb (glibc 2.35)
     uint64_t text_bytes; // of the largest executable segment
     uint64_t text_align; // its p_align
@@ -39,6 +40,9 @@ int bl_program_find(const char *name, char **path);
 // Never fails: what cannot be read is BL_PROGRAM_UNKNOWN. Follows "#!" lines.
 void bl_program_inspect(const char *path, struct bl_program *out);
 void bl_program_free(struct bl_program *program);
+
+// Whether a text stands in the file, anywhere.
+bool bl_program_contains(const char *path, const char *text);
 
 // e_machine of this command itself.
 uint16_t bl_program_own_machine(void);

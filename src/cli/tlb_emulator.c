@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #define PLUGIN "bigleaf/tlb.so"
+#define PLUGIN_MARK "qemu_plugin_" // in names that an emulator exports
 #define LINES_VARIABLE "BIGLEAF_REPORT" // that bl_launch sets
 
 struct run {
@@ -46,6 +47,12 @@ static int find_emulator(struct run *r) {
                "no %s on PATH, which emulates programs: install the package "
                "qemu-user",
                name);
+    else if (!bl_program_contains(path, PLUGIN_MARK))
+        bl_say(command,
+               "%s takes no plug-ins: put a QEMU on PATH that was configured "
+               "with --enable-plugins (Debian 12's qemu-user; see "
+               "bigleaf-tlb(1))",
+               path);
     else if (access(r->plugin, R_OK) != 0)
         bl_say(command, "%s: %s; install Bigleaf whole, or build it", r->plugin,
                strerror(errno));
@@ -196,8 +203,8 @@ static int report(struct run *r, const struct bl_result *result) {
     each_file(r, add_file, &r->misses);
     if (r->misses.process_count == 0) {
         bl_say(request->command,
-               "%s has not run the plug-in %s: it must be one of 4.2 to 8 "
-               "with plug-ins built in",
+               "%s has not run the plug-in %s: it must be QEMU 4.2 or later, "
+               "in user mode",
                r->emulator.file, r->plugin);
         return BL_EXIT_MACHINE;
     }

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -75,6 +76,27 @@ bool bl_guest_descriptor_path(int fd, char *path, size_t capacity) {
     const ssize_t n = readlink(name, path, capacity - 1);
     path[n > 0 ? n : 0] = '\0';
     return n > 0 && path[0] == '/';
+}
+
+void bl_guest_own_word(const char *option, unsigned further, char *word,
+                       size_t capacity) {
+    char *line = NULL;
+    size_t room = 0;
+    unsigned left = 0; // words until ours; 0: the option has not been seen
+    struct bl_text t;
+    bl_text_init(&t, word, capacity);
+    FILE *in = fopen("/proc/self/cmdline", "re");
+    while (in && getdelim(&line, &room, '\0', in) > 0) {
+        if (left == 0 && strcmp(line, option) == 0)
+            left = further;
+        else if (left > 0 && --left == 0) {
+            bl_text_str(&t, line);
+            break;
+        }
+    }
+    free(line);
+    if (in)
+        (void)fclose(in);
 }
 
 // A thread is no fork; vfork is one, as the emulator makes it.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The figures are those that the makers publish in their optimization and
-// software guides; docs/design/tlb.md names the sources. Costs of reads are
+// docs/design/tlb.md names the source of each figure. Costs of reads are
 // typical load-to-use latencies at a core's own caches and memory.
 //
 #include "tlb/geometry.h"

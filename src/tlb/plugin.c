@@ -39,6 +39,14 @@ BL_EXPORT int qemu_plugin_install(qemu_plugin_id_t id,
 
 int qemu_plugin_version = 1;
 
+// Read when the constructors have run. What we use has been the same in all
+// versions; but since QEMU 9 an emulator takes nothing below 2, the version
+// that brought scoreboards, and those before it nothing above 1.
+__attribute__((constructor)) static void take_version(void) {
+    if (dlsym(RTLD_DEFAULT, "qemu_plugin_scoreboard_new"))
+        qemu_plugin_version = 2;
+}
+
 // Instructions that are fetched together.
 struct block {
     uint64_t address;
@@ -177,9 +185,12 @@ static void begin(const struct qemu_plugin_insn *insn) {
     self.begun = true;
     self.guest_base = (uint64_t)(uintptr_t)qemu_plugin_insn_haddr(insn) -
                       qemu_plugin_insn_vaddr(insn);
-    const char *program = qemu_plugin_path_to_binary();
+    // "-0 NAME PROGRAM": the interface has a function for it, but QEMU 10.0
+    // has left that out of its emulators of programs.
+    char program[4096];
+    bl_guest_own_word("-0", 2, program, sizeof program);
     bl_tracker_lock(&self.tracker);
-    bl_recorder_name(&self.tracker.recorder, program ? program : "");
+    bl_recorder_name(&self.tracker.recorder, program);
     bl_areas_begin(&self.tracker.areas, self.guest_base);
     bl_tracker_unlock(&self.tracker);
 }

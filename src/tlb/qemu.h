@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
 // The part of QEMU's plug-in interface that we use, declared from its
-// documentation (docs/devel/tcg-plugins, version 1 of the interface, QEMU 4.2
-// to 8): Debian ships no header of it. The emulator defines these functions;
-// the plug-in defines `qemu_plugin_version` and `qemu_plugin_install`.
+// documentation (docs/devel/tcg-plugins; what is declared here is the same in
+// versions 1 to 5 of the interface, QEMU 4.2 to 10.2): Debian ships no header
+// of it. The emulator defines these functions; the plug-in defines
+// `qemu_plugin_version` and `qemu_plugin_install`.
 //
 // Instructions and blocks are known during their translation only; what is
 // registered then is called on each execution, on the thread that emulates
@@ -73,8 +74,5 @@ void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *instruction,
                                       qemu_plugin_accessed *f, int registers,
                                       int accesses, void *data);
 unsigned qemu_plugin_mem_size_shift(uint32_t info);
-
-// Of malloc; NULL outside user mode.
-const char *qemu_plugin_path_to_binary(void);
 
 #endif
