@@ -15,6 +15,8 @@ LEAST_HEAP = 8 * 2**20
 # A run as short as this may end before anybody has looked at it.
 LEAST_SECONDS = 1.0
 MIB = 2**20
+# What the loader says of a library that it leaves out.
+NOT_LOADED = "from LD_PRELOAD cannot be preloaded"
 
 
 def summary(report: dict | None) -> dict | None:
@@ -40,10 +42,13 @@ def summary(report: dict | None) -> dict | None:
     }
 
 
-def objection(variant: Variant, backing: dict | None) -> str:
-    """Why this run is not what its label says; nothing when it is."""
+def objection(variant: Variant, backing: dict | None, said: str) -> str:
+    """Why this run, which said so much, is not what its label says; nothing
+    when it is."""
     if backing is None:
         return "no report of its backing"
+    if NOT_LOADED in said:
+        return "a library of LD_PRELOAD could not be loaded"
     expect = variant.expect
     if expect.mechanism and backing["heap"] != expect.mechanism:
         reason = f": {backing['heap_reason']}" if backing["heap_reason"] else ""

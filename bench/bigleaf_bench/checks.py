@@ -21,7 +21,8 @@ from bigleaf_bench.answers import Answer
 from bigleaf_bench.instances import Instance
 from bigleaf_bench.tools import search_path
 
-CHECKER = "drat-trim"
+# Of a package, or of the recipe by `bigleaf-bench build`.
+CHECKERS = ("drat-trim", "drat-trim-plain")
 CORE_SECONDS = 30
 
 
@@ -114,13 +115,19 @@ def contradiction(records: list[dict], record: dict) -> dict | None:
     return None
 
 
+def checker() -> str | None:
+    """The checker of proofs that is here."""
+    found = (shutil.which(name, path=search_path(())) for name in CHECKERS)
+    return next(filter(None, found), None)
+
+
 def proof(instance: Instance, path: Path, seconds: float) -> tuple[str, Judged]:
     """Status and judgement of a DRAT proof."""
-    checker = shutil.which(CHECKER, path=search_path(()))
-    if not checker:
-        return f"missing tool ({CHECKER})", Judged()
+    program = checker()
+    if not program:
+        return f"missing tool ({CHECKERS[0]})", Judged()
     limit = max(1, int(seconds))
-    done = subprocess.run([checker, str(instance.path), str(path), "-t", str(limit)],
+    done = subprocess.run([program, str(instance.path), str(path), "-t", str(limit)],
                           capture_output=True, text=True, errors="replace", check=False)
     if "s VERIFIED" in done.stdout:
         return "ok", Judged("proof")
@@ -129,4 +136,4 @@ def proof(instance: Instance, path: Path, seconds: float) -> tuple[str, Judged]:
     if "s NOT VERIFIED" in done.stdout:
         return "wrong answer", Judged(wrong="the proof does not hold")
     lines = done.stdout.strip().splitlines()
-    return f"error ({CHECKER}: {lines[-1][:60] if lines else done.returncode})", Judged()
+    return f"error ({CHECKERS[0]}: {lines[-1][:60] if lines else done.returncode})", Judged()

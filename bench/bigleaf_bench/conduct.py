@@ -17,7 +17,7 @@ import threading
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bigleaf_bench import environment, execute, instances, measure, schedule
+from bigleaf_bench import environment, execute, instances, measure, pool, schedule
 from bigleaf_bench.campaign import Campaign
 from bigleaf_bench.command import find_bigleaf
 from bigleaf_bench.failure import Failure, Lacking, WrongAnswer, WrongUse
@@ -101,11 +101,15 @@ def clear(folder: Path, say) -> None:
     """What a campaign left that was killed: nobody else is at work here."""
     if ended := measure.leftovers(folder, execute.MARK):
         say(f"ended {len(ended)} processes of a run that was killed")
+    if pages := pool.give_back(folder):
+        say(f"gave {pages} pages of the hugetlb pool back that a killed run had lent")
     shutil.rmtree(folder / "work", ignore_errors=True)
 
 
 def before(context: execute.Context, noted: dict, options: Options, say) -> None:
     warned = environment.warnings(noted, options.workers if options.executor == "local" else 1)
+    if any(v.kind == "hugetlb" for v in context.campaign.variants) and (why := pool.why_not()):
+        warned.append(f"hugetlb runs have what the pool holds: {why}")
     for text in warned:
         say(f"note: {text}")
     write_notes(context.folder, {"before": noted, "warnings": warned,

@@ -19,7 +19,7 @@ import socket
 from dataclasses import dataclass
 from pathlib import Path
 
-from bigleaf_bench import answers, backing, checks, tools
+from bigleaf_bench import answers, backing, checks, pool, tools
 from bigleaf_bench.campaign import Campaign
 from bigleaf_bench.measure import PACKAGES, Measured, Runner
 from bigleaf_bench.schedule import PROOF, TLB, Job
@@ -58,8 +58,10 @@ def execute(job: Job, context: Context, runner: Runner, records: list[dict]) -> 
     shutil.rmtree(scratch, ignore_errors=True)
     try:
         scratch.mkdir(parents=True)
-        warm(job, records, context.gives_back)
-        return run(job, found, context, runner, scratch)
+        seen = memory_seen(job, records)
+        warm(job, seen, context.gives_back)
+        with pool.lent(context.folder, pool_pages(job, context, seen)):
+            return run(job, found, context, runner, scratch)
     except OSError as error:
         if NO_SPACE not in str(error):
             raise
@@ -172,7 +174,7 @@ def judged(job: Job, record: dict, measured: Measured, text: str, scratch: Path,
     if verdict.wrong:
         status = f"wrong answer ({answer.text}: {verdict.wrong})"
     record |= {"status": status, "checked": verdict.checked}
-    objection = backing.objection(job.variant, record["backing"])
+    objection = backing.objection(job.variant, record["backing"], text)
     record |= {"valid": status == "ok" and not objection, "objection": objection}
     if status not in ("ok", "timeout"):
         record["tail"] = text[-TAIL:]
@@ -277,7 +279,21 @@ def read_text(path: Path) -> str:
         return ""
 
 
-def warm(job: Job, records: list[dict], gives_back: bool) -> None:
+def memory_seen(job: Job, records: list[dict]) -> int:
+    """The most that this tool needed on this instance before, in bytes."""
+    return max((r["backing"]["peak_rss_bytes"] + r["backing"]["pool_bytes"] for r in records
+                if r["tool"] == job.use.name and r["instance"] == job.instance.name
+                and r.get("backing")), default=0)
+
+
+def pool_pages(job: Job, context: Context, seen: int) -> int:
+    """What the hugetlb pool is to be larger by while the job runs."""
+    if job.variant.kind != "hugetlb" or job.purpose == TLB:
+        return 0
+    return pool.wanted(seen, context.campaign.limits.memory, available())
+
+
+def warm(job: Job, seen: int, gives_back: bool) -> None:
     """The instance into the page cache, and memory into the machine.
 
     A virtual machine that gives its free memory back to the host lets the
@@ -289,10 +305,7 @@ def warm(job: Job, records: list[dict], gives_back: bool) -> None:
             pass
     if not gives_back:
         return
-    seen = [r["backing"]["peak_rss_bytes"] for r in records
-            if r["tool"] == job.use.name and r["instance"] == job.instance.name
-            and r.get("backing")]
-    wanted = min(MOST_WARM, max(WARM_BYTES, int(1.1 * max(seen, default=0))), available() // 2)
+    wanted = min(MOST_WARM, max(WARM_BYTES, int(1.1 * seen)), available() // 2)
     with mmap.mmap(-1, wanted) as memory:
         memory.madvise(mmap.MADV_HUGEPAGE)
         for place in range(0, wanted, mmap.PAGESIZE):

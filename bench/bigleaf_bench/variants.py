@@ -9,6 +9,8 @@ expectation, which `backing` holds against the report.
 
 from __future__ import annotations
 
+import glob
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -68,13 +70,24 @@ class Variant:
 
     def lacks(self) -> str:
         """A file that the variant needs and that is not here, or nothing."""
-        return next((f for f in self.needs if not Path(f).exists()), "")
+        return next((f for f in self.needs
+                     if f[0] == "$" or "/" in f and not Path(f).exists()), "")
 
     def command(self, bigleaf: str, report: Path, words: list[str]) -> list[str]:
         """The words that run `words` as this variant and write `report`."""
         env = ["/usr/bin/env", *(f"{k}={v}" for k, v in self.environment)]
         return [bigleaf, "run", *self.run, f"--report={report}", "--json", "--",
                 *(env if self.environment else []), *words]
+
+
+def filled_in(value: str, base: Path) -> str:
+    """A value of the environment with its variables; of a pattern of files
+    (libraries lie in folders named after the machine) the first that is there."""
+    def one(part: str) -> str:
+        files = sorted(glob.glob(part, root_dir=base)) if "/" in part else []
+        return files[0] if files else part
+
+    return ":".join(one(os.path.expandvars(part)) for part in value.split(":"))
 
 
 def read(table, base: Path) -> Variant:
@@ -84,12 +97,12 @@ def read(table, base: Path) -> Variant:
     name = table.name()
     least = table.number("least", kind.expect.least, 0)
     most = table.number("most", kind.expect.most, 0)
-    environment = table.mapping("environment")
-    preload = [f for f in environment.get("LD_PRELOAD", "").split(":") if f.startswith("/")]
+    environment = {k: filled_in(v, base) for k, v in table.mapping("environment").items()}
+    preload = [f for f in environment.get("LD_PRELOAD", "").split(":") if f]
     result = Variant(
         name, next(k for k, v in KINDS.items() if v is kind),
         (*kind.run, *table.texts("arguments")), tuple(environment.items()),
-        tuple(str((base / p).resolve()) for p in table.texts("path")),
+        tuple(str((base / os.path.expandvars(p)).resolve()) for p in table.texts("path")),
         table.take("suffix", str, ""),
         Expectation(least, most, kind.expect.pool, kind.expect.mechanism),
         tuple(preload))

@@ -9,7 +9,9 @@ for python in "${BIGLEAF_BENCH_PYTHON:-}" \
         'import benchexec, jinja2, matplotlib, pandas, pytest, rich' \
         2>/dev/null; then
         PYTHONPATH=$BIGLEAF_SOURCE/bench
-        export PYTHONPATH
+        # What ./dev built for lack of a package.
+        BIGLEAF_BENCH_PATH=$BIGLEAF_SOURCE/build/bench-tools
+        export PYTHONPATH BIGLEAF_BENCH_PATH
         exec "$python" -B -m pytest -q -rs -p no:cacheprovider "$@"
     fi
 done

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import os
-import shutil
 
 import pytest
 from conftest import BASE, HEAD, SAT, UNSAT, VARIANTS, real
+
+from bigleaf_bench import checks
 
 
 @pytest.mark.parametrize("liar", [
@@ -48,9 +49,13 @@ def test_a_checked_answer_refutes_one_that_is_not(bench):
 PROOFS = "[checks]\nproofs = true\n"
 
 
+def needs_checker() -> None:
+    if not checks.checker():
+        pytest.skip("no drat-trim: ./dev builds it where there is no package of it")
+
+
 def test_proofs_are_checked(bench):
-    if not shutil.which("drat-trim"):
-        pytest.skip("drat-trim is not here")
+    needs_checker()
     bench.write("a.cnf", UNSAT)
     bench.write("campaign.toml", HEAD + PROOFS + real("cadical") + VARIANTS)
     ended = bench.run()
@@ -60,8 +65,7 @@ def test_proofs_are_checked(bench):
 
 
 def test_a_proof_that_does_not_hold_is_a_wrong_answer(bench):
-    if not shutil.which("drat-trim"):
-        pytest.skip("drat-trim is not here")
+    needs_checker()
     bench.write("a.cnf", SAT)
     # Called with a proof it is given five words, the last of them the file.
     liar = bench.tool("liar", 'if [ $# = 5 ]; then echo 0 > "$5"; fi; exit 20')
@@ -70,12 +74,15 @@ def test_a_proof_that_does_not_hold_is_a_wrong_answer(bench):
     assert ended.status == 1 and "the proof does not hold" in ended.err
 
 
-def test_without_a_checker_that_is_a_status(bench):
+def test_without_a_checker_that_is_a_status(bench, monkeypatch):
     bench.write("a.cnf", UNSAT)
     bench.write("campaign.toml", HEAD + PROOFS + bench.tool("right", "exit 20") + BASE)
-    nowhere = f"{os.path.dirname(os.environ['BIGLEAF_COMMAND'])}:/usr/bin:/bin"
-    if shutil.which("drat-trim", path=nowhere):
+    nowhere = {"PATH": f"{os.path.dirname(os.environ['BIGLEAF_COMMAND'])}:/usr/bin:/bin",
+               "BIGLEAF_BENCH_PATH": ""}
+    for name, value in nowhere.items():
+        monkeypatch.setenv(name, value)
+    if checks.checker():
         pytest.skip("drat-trim is in the system's folders")
-    assert bench.run(env={"PATH": nowhere}).status == 0
+    assert bench.run(env=nowhere).status == 0
     assert [r["status"] for r in bench.records() if r["purpose"] == "proof"] == [
         "missing tool (drat-trim)"]
