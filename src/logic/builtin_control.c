@@ -152,6 +152,7 @@ void bl_builtins_control(void) {
     BL_DEFINE(rows);
     for (uint32_t i = 1; i <= 8; i++)
         bl_pred_define_builtin("call", i, NULL, BL_OP_E_CALL);
+    bl_pred_define_builtin("tnot", 1, NULL, BL_OP_E_ABSENT);
     bl_pred_define_builtin("$cut", 1, NULL, BL_OP_E_CUT);
     bl_pred_ensure(bl_functor(bl_atom_str("throw"), 1))->flags |= BL_PRED_THROW;
     bl_pred_define_builtin("$catch", 3, NULL, BL_OP_E_CATCH);

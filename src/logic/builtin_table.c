@@ -4,6 +4,7 @@
 //
 #include "logic/builtin.h"
 #include "logic/engine.h"
+#include "logic/kept.h"
 #include "logic/statistics.h"
 #include "logic/tabling.h"
 
@@ -98,9 +99,11 @@ static int not_now(struct bl_machine *m) {
 
 static int abolish_all_tables_0(struct bl_machine *m, bl_word *a) {
     (void)a;
-    if (m->tabler->top != NULL || !bl_table_abolish_all(m->tabler->thread))
+    if (m->tabler->top != NULL)
         return not_now(m);
-    return BL_TRUE;
+    if (!bl_keep_answers(m, NULL))
+        return BL_THROW;
+    return bl_table_abolish_all(m->tabler->thread) ? BL_TRUE : not_now(m);
 }
 
 // The tabled predicate that an indicator names.
@@ -119,10 +122,11 @@ static int abolish_table_1(struct bl_machine *m, bl_word *a) {
     const struct bl_pred *p;
     if (take_table(m, a[0], &p) != BL_TRUE)
         return BL_THROW;
-    if (m->tabler->top != NULL ||
-        !bl_table_abolish(m->tabler->thread, p->table))
+    if (m->tabler->top != NULL)
         return not_now(m);
-    return BL_TRUE;
+    if (!bl_keep_answers(m, p->table))
+        return BL_THROW;
+    return bl_table_abolish(m->tabler->thread, p->table) ? BL_TRUE : not_now(m);
 }
 
 static int tabling_statistics_0(struct bl_machine *m, bl_word *a) {

@@ -9,6 +9,7 @@
 //
 #include "logic/compile.h"
 
+#include "logic/goal.h"
 #include "logic/record.h"
 
 #include <stdlib.h>
@@ -444,6 +445,17 @@ static void control(struct bl_compiler *c, const struct branches *b,
     c->goal++;
 }
 
+// A negation of a tabled goal: it can wait for the goal to be settled.
+static bool is_absence(bl_word t) {
+    if (!is_term(t, BL_ATOM_not_provable, 1) && !is_term(t, BL_ATOM_not, 1))
+        return false;
+    const bl_word goal = bl_goal_plain(bl_ptr(t)[1]);
+    if (!bl_is_callable(goal))
+        return false;
+    const struct bl_pred *const p = bl_functor_pred(bl_term_functor(goal));
+    return p != NULL && (p->flags & BL_PRED_TABLED) != 0;
+}
+
 // Whether the goal is a control construct; then *b is what it says.
 static bool as_branches(bl_word t, struct branches *b) {
     *b = (struct branches){0, 0, BL_ATOM(fail), false};
@@ -533,9 +545,7 @@ static void plain_goal(struct bl_compiler *c, bl_word t, struct context x) {
 }
 
 static void goal(struct bl_compiler *c, bl_word t, struct context x) {
-    const bl_word colon = BL_FN(colon_2);
-    while (bl_tag(t) == BL_STR && *bl_ptr(t) == colon)
-        t = bl_deref(bl_ptr(t)[2]);
+    t = bl_goal_plain(t);
     struct branches b;
     c->goal++;
     if (bl_tag(t) == BL_LVL) {
@@ -554,6 +564,10 @@ static void goal(struct bl_compiler *c, bl_word t, struct context x) {
         if (c->analysing && c->calls > 0)
             c->call_after = true;
         cut(c, x);
+    } else if (is_absence(t)) {
+        if (c->analysing && c->calls > 0)
+            c->call_after = true;
+        call(c, BL_FN(tnot_1), bl_ptr(t) + 1, x);
     } else if (as_branches(t, &b)) {
         control(c, &b, x);
     } else {

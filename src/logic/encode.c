@@ -246,7 +246,11 @@ int bl_unify_answer(struct bl_machine *m, const struct bl_answer *answer,
         end = t->token + deepest;
     }
     const uint64_t *const token = bl_answer_read_fast(answer, end);
-    const size_t tokens = (size_t)(end - token);
+    return bl_unify_tokens(m, token, (size_t)(end - token), vars, n);
+}
+
+int bl_unify_tokens(struct bl_machine *m, const uint64_t *token, size_t tokens,
+                    const bl_word *vars, size_t n) {
     bool simple = tokens == n;
     for (size_t i = 0; simple && i < n; i++) {
         const enum bl_tag tag = bl_tag(token[i]);

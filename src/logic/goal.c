@@ -9,6 +9,14 @@
 #include "logic/error.h"
 #include "logic/record.h"
 
+bl_word bl_goal_plain(bl_word goal) {
+    const bl_word colon = BL_FN(colon_2);
+    goal = bl_deref(goal);
+    while (bl_tag(goal) == BL_STR && *bl_ptr(goal) == colon)
+        goal = bl_deref(bl_ptr(goal)[2]);
+    return goal;
+}
+
 static bool is_control(bl_word functor) {
     const bl_word name = bl_functor_name(functor);
     const uint32_t n = bl_functor_arity(functor);
@@ -67,10 +75,7 @@ static struct bl_pred *construct(struct bl_machine *m, bl_word goal) {
 }
 
 struct bl_pred *bl_goal_to_call(struct bl_machine *m, uint32_t extra) {
-    bl_word goal = bl_deref(m->x[0]);
-    const bl_word colon = BL_FN(colon_2);
-    while (bl_tag(goal) == BL_STR && *bl_ptr(goal) == colon)
-        goal = bl_deref(bl_ptr(goal)[2]);
+    const bl_word goal = bl_goal_plain(m->x[0]);
     if (bl_is_var(goal)) {
         bl_throw_instantiation(m);
         return NULL;
@@ -94,4 +99,14 @@ struct bl_pred *bl_goal_to_call(struct bl_machine *m, uint32_t extra) {
     for (uint32_t i = 0; i < n; i++)
         m->x[i] = bl_term_args(goal)[i];
     return bl_pred_ensure(functor);
+}
+
+struct bl_pred *bl_goal_to_negate(struct bl_machine *m) {
+    const bl_word goal = bl_goal_plain(m->x[0]);
+    const struct bl_pred *p = NULL;
+    if (bl_is_callable(goal))
+        p = bl_functor_pred(bl_term_functor(goal));
+    if (p == NULL || (p->flags & BL_PRED_TABLED) == 0)
+        return bl_pred_ensure(BL_FN(negation_1));
+    return bl_goal_to_call(m, 0);
 }

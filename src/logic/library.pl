@@ -26,14 +26,15 @@ repeat :- repeat.
 '$body'(5, (A ; B), L) :- ( '$body'(A, L) ; '$body'(B, L) ).
 '$body'(6, (C -> T), L) :- ( call(C) -> '$body'(T, L) ).
 '$body'(7, (C *-> T), L) :- ( call(C) *-> '$body'(T, L) ).
-'$body'(8, Not, _) :- arg(1, Not, G), \+ call(G).
+'$body'(8, Not, _) :- arg(1, Not, G), tnot(G).
 
 catch(G, C, R) :- '$catch'(G, C, R).
 once(G) :- ( call(G) -> true ).
 ignore(G) :- ( call(G) -> true ; true ).
-\+ G :- \+ call(G).
-not(G) :- \+ call(G).
-tnot(G) :- \+ call(G).
+\+ G :- tnot(G).
+not(G) :- tnot(G).
+'$not'(G) :- \+ call(G).
+sk_not(G) :- tnot(G).
 A , B :- call((A, B)).
 A ; B :- call((A ; B)).
 A -> B :- call((A -> B)).

@@ -130,6 +130,7 @@ extern const bl_word bl_code_query_failed[];
 extern const bl_word *const bl_code_new_answer;
 extern const bl_word bl_code_generator[];
 extern const bl_word bl_code_answer[];
+extern const bl_word bl_code_kept[];
 extern const bl_word bl_code_resume[];
 
 // A choice point with `n` words of its own, which the caller fills; NULL with

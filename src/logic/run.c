@@ -10,6 +10,7 @@
 #include "logic/clause.h"
 #include "logic/error.h"
 #include "logic/goal.h"
+#include "logic/kept.h"
 #include "logic/message.h"
 #include "logic/profile.h"
 #include "logic/record.h"
@@ -22,6 +23,7 @@ const bl_word bl_code_catch[] = {BL_OP_RETRY_CATCH};
 const bl_word bl_code_query_failed[] = {BL_OP_QUERY_FAILED};
 const bl_word bl_code_generator[] = {BL_OP_RETRY_GENERATOR};
 const bl_word bl_code_answer[] = {BL_OP_RETRY_ANSWER};
+const bl_word bl_code_kept[] = {BL_OP_RETRY_KEPT};
 const bl_word bl_code_resume[] = {BL_OP_RETRY_RESUME};
 
 // In front of a place where clauses go on stand the slots that live there.
@@ -299,6 +301,7 @@ int bl_machine_run(struct bl_machine *m) {
     struct bl_pred *p = NULL;
     const struct bl_clause *c = NULL;
     struct bl_choice *b = NULL; // of an instruction; not the newest one
+    enum bl_tabling_step step = BL_STEP_FAIL;
     struct bl_num num_stack[BL_ARITH_DEPTH];
     struct bl_num *num = num_stack;
     if (BL_UNLIKELY(call_one[1] == 0))
@@ -857,58 +860,50 @@ CATCH_EXIT:
 
     // -- tabling
 
-E_TABLED : {
-    const enum bl_tabling_step step = bl_tabling_call(m, p);
-    if (step == BL_STEP_CLAUSES) {
-        m->b0 = m->b;
-        if (p->flags & BL_PRED_DYNAMIC)
-            goto E_DYNAMIC;
-        goto E_CLAUSES;
-    }
+E_TABLED:
+    step = bl_tabling_call(m, p);
+    goto stepped;
+E_ABSENT:
+    p = bl_goal_to_negate(m);
+    if (p == NULL)
+        goto error;
+    if ((p->flags & BL_PRED_TABLED) == 0)
+        goto dispatch;
+    step = bl_tabling_call_absent(m, p);
+stepped:
     if (step == BL_STEP_PROCEED) {
         pc = m->cp;
         NEXT;
     }
     if (step == BL_STEP_FAIL)
         goto fail;
-    goto error;
-}
-NEW_ANSWER : {
-    const enum bl_tabling_step step = bl_tabling_new_answer(m);
+    if (step == BL_STEP_THROW)
+        goto error;
+    m->b0 = m->b;
+    if (p->flags & BL_PRED_DYNAMIC)
+        goto E_DYNAMIC;
+    goto E_CLAUSES;
+NEW_ANSWER:
+    step = bl_tabling_new_answer(m);
     if (BL_LIKELY(step == BL_STEP_FAIL))
         goto fail;
     goto error;
-}
-RETRY_GENERATOR : {
+RETRY_GENERATOR:
     restore(m, m->b);
-    const enum bl_tabling_step step = bl_tabling_retry_generator(m);
-    if (step == BL_STEP_FAIL)
-        goto fail;
-    if (step != BL_STEP_PROCEED)
-        goto error;
-    pc = m->cp;
-    NEXT;
-}
-RETRY_ANSWER : {
+    step = bl_tabling_retry_generator(m);
+    goto stepped;
+RETRY_ANSWER:
     restore(m, m->b);
-    const enum bl_tabling_step step = bl_tabling_retry_answer(m);
-    if (step == BL_STEP_FAIL)
-        goto fail;
-    if (step != BL_STEP_PROCEED)
-        goto error;
-    pc = m->cp;
-    NEXT;
-}
-RETRY_RESUME : {
+    step = bl_tabling_retry_answer(m);
+    goto stepped;
+RETRY_KEPT:
     restore(m, m->b);
-    const enum bl_tabling_step step = bl_tabling_retry_resume(m);
-    if (step == BL_STEP_FAIL)
-        goto fail;
-    if (step != BL_STEP_PROCEED)
-        goto error;
-    pc = m->cp;
-    NEXT;
-}
+    step = bl_retry_kept(m);
+    goto stepped;
+RETRY_RESUME:
+    restore(m, m->b);
+    step = bl_tabling_retry_resume(m);
+    goto stepped;
 
     // -- the ends
 

@@ -67,24 +67,16 @@ static bool gather_frame(struct bl_machine *m, const struct bl_env *e,
     return push_frame(m, f);
 }
 
-static bool not_stratified(struct bl_machine *m, const struct bl_goal *of,
-                           const char *place) {
-    bl_word goal;
-    if (bl_goal_term(m, of->sg, &goal))
-        bl_throw_stratification(m, goal, place);
-    return false;
-}
-
 // Gathers roots and frames; NULL: ball set.
 static struct bl_goal *gather(struct bl_machine *m, const struct bl_goal *of,
                               const struct bl_env *e, const bl_word *cp) {
     while (cp != bl_code_new_answer) {
         if (cp == bl_code_catch_exit) {
-            not_stratified(m, of, "catch/3");
+            bl_not_stratified(m, of, "catch/3");
             return NULL;
         }
         if (cp == bl_code_query_true || (cp[-1] & BL_LIVE_BARRIER)) {
-            not_stratified(m, of, "a condition, a negation or a collection");
+            bl_not_stratified(m, of, "a condition or a collection");
             return NULL;
         }
         if (!gather_frame(m, e, cp))
@@ -99,18 +91,21 @@ static struct bl_goal *gather(struct bl_machine *m, const struct bl_goal *of,
     return (struct bl_goal *)(void *)bl_ptr(e->y[0]);
 }
 
-bool bl_suspend(struct bl_machine *m, struct bl_goal *of, const bl_word *var,
-                size_t n, const struct bl_env *e, const bl_word *cp) {
+// NULL: ball set.
+static struct bl_consumer *make_consumer(struct bl_machine *m,
+                                         struct bl_goal *of, const bl_word *var,
+                                         size_t n, const struct bl_env *e,
+                                         const bl_word *cp) {
     struct bl_tabler *const t = m->tabler;
     t->roots = 0;
     t->frames = 0;
     for (size_t i = 0; i < n; i++) {
         if (!push_root(m, var[i]))
-            return false;
+            return NULL;
     }
     struct bl_goal *const producer = gather(m, of, e, cp);
     if (producer == NULL)
-        return false;
+        return NULL;
     const size_t bytes = t->frames * sizeof(struct bl_frame_code);
     struct bl_consumer *const c = malloc(sizeof *c + bytes);
     struct bl_record *const r =
@@ -119,7 +114,7 @@ bool bl_suspend(struct bl_machine *m, struct bl_goal *of, const bl_word *var,
         if (c == NULL)
             bl_throw_resource(m, "memory");
         free(c);
-        return false;
+        return NULL;
     }
     *c = (struct bl_consumer){.of = of,
                               .producer = producer,
@@ -128,6 +123,15 @@ bool bl_suspend(struct bl_machine *m, struct bl_goal *of, const bl_word *var,
                               .frames = (uint32_t)t->frames};
     if (bytes > 0)
         memcpy(c->frame, t->frame, bytes);
+    t->suspensions++;
+    return c;
+}
+
+bool bl_suspend(struct bl_machine *m, struct bl_goal *of, const bl_word *var,
+                size_t n, const struct bl_env *e, const bl_word *cp) {
+    struct bl_consumer *const c = make_consumer(m, of, var, n, e, cp);
+    if (c == NULL)
+        return false;
     c->join = bl_join_find(c);
     if (of->last_consumer != NULL)
         of->last_consumer->next = c;
@@ -136,16 +140,32 @@ bool bl_suspend(struct bl_machine *m, struct bl_goal *of, const bl_word *var,
     of->last_consumer = c;
     if (of->unvisited == NULL)
         of->unvisited = c;
-    t->suspensions++;
     if (bl_answer_count(of->sg) > 0)
-        bl_goal_queue(t, of);
+        bl_goal_queue(m->tabler, of);
     return true;
 }
 
-void bl_consumer_free(struct bl_consumer *c) {
-    bl_record_free(c->record);
-    free(c->join);
-    free(c);
+bool bl_suspend_absent(struct bl_machine *m, struct bl_goal *of,
+                       const struct bl_env *e, const bl_word *cp) {
+    struct bl_consumer *const c = make_consumer(m, of, NULL, 0, e, cp);
+    if (c == NULL)
+        return false;
+    c->next = of->waiters;
+    of->waiters = c;
+    m->tabler->waiting++;
+    return true;
+}
+
+uint64_t bl_consumers_free(struct bl_consumer *c) {
+    uint64_t n = 0;
+    for (; c != NULL; n++) {
+        struct bl_consumer *const next = c->next;
+        bl_record_free(c->record);
+        free(c->join);
+        free(c);
+        c = next;
+    }
+    return n;
 }
 
 // ---- back

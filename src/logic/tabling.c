@@ -7,6 +7,7 @@
 #include "logic/engine.h"
 #include "logic/error.h"
 #include "logic/join.h"
+#include "logic/kept.h"
 #include "logic/record.h"
 
 #include <stdlib.h>
@@ -37,6 +38,7 @@ void bl_tabling_close(struct bl_machine *m) {
     if (t == NULL)
         return;
     BL_ASSERT(t->top == NULL);
+    bl_kept_drop_all(t);
     bl_table_detach(t->thread);
     while (t->free_goals != NULL) {
         struct bl_goal *const next = t->free_goals->below;
@@ -75,6 +77,8 @@ static struct bl_goal *new_goal(struct bl_tabler *t, struct bl_subgoal *sg,
                           .low = dfn,
                           .below = t->top,
                           .work_mark = t->work,
+                          .ready_mark = t->ready,
+                          .waiting_mark = t->waiting,
                           .parent = t->generator,
                           .vars = (uint32_t)t->vars,
                           .shared = sg->answers->shared};
@@ -88,12 +92,8 @@ static struct bl_goal *new_goal(struct bl_tabler *t, struct bl_subgoal *sg,
 static void drop_goal(struct bl_tabler *t) {
     struct bl_goal *const g = t->top;
     t->top = g->below;
-    struct bl_consumer *c = g->consumers;
-    while (c != NULL) {
-        struct bl_consumer *const next = c->next;
-        bl_consumer_free(c);
-        c = next;
-    }
+    (void)bl_consumers_free(g->consumers);
+    t->waiting -= bl_consumers_free(g->waiters);
     g->below = t->free_goals;
     t->free_goals = g;
 }
@@ -124,6 +124,14 @@ bool bl_goal_term(struct bl_machine *m, const struct bl_subgoal *sg,
     if (ok)
         *out = bl_struct(m, p->functor, args);
     return ok;
+}
+
+bool bl_not_stratified(struct bl_machine *m, const struct bl_goal *of,
+                       const char *place) {
+    bl_word goal;
+    if (bl_goal_term(m, of->sg, &goal))
+        bl_throw_stratification(m, goal, place);
+    return false;
 }
 
 // ---- answers of complete goals
@@ -190,7 +198,8 @@ enum bl_tabling_step bl_tabling_retry_answer(struct bl_machine *m) {
 // ---- calls
 
 static enum bl_tabling_step generate(struct bl_machine *m,
-                                     struct bl_subgoal *sg, struct bl_pred *p) {
+                                     struct bl_subgoal *sg, struct bl_pred *p,
+                                     bool negated) {
     struct bl_tabler *const t = m->tabler;
     const size_t n = t->vars;
     struct bl_choice *const b =
@@ -207,6 +216,7 @@ static enum bl_tabling_step generate(struct bl_machine *m,
         bl_throw_resource(m, "memory");
         return BL_STEP_THROW;
     }
+    g->negated = negated;
     b->arg[0] = bl_make(g, BL_REF);
     if (n > 0) // no variables: the vector may be NULL
         memcpy(b->arg + GENERATOR_WORDS, t->var, n * sizeof(bl_word));
@@ -226,28 +236,64 @@ static enum bl_tabling_step consume(struct bl_machine *m, struct bl_goal *g,
                                                     : BL_STEP_THROW;
 }
 
-enum bl_tabling_step bl_tabling_call(struct bl_machine *m, struct bl_pred *p) {
+// Whether a goal has all its answers; one without variables has one at most.
+static bool is_decided(const struct bl_subgoal *sg) {
+    if (sg->state == BL_COMPLETE)
+        return true;
+    if (sg->state == BL_FRESH)
+        return bl_subgoal_completed_elsewhere(sg);
+    const struct bl_goal *const g = goal_of(sg);
+    return g->settled || (g->vars == 0 && bl_answer_count(sg) > 0);
+}
+
+// The call whose arguments are in the registers; NULL: ball set.
+static struct bl_subgoal *find_call(struct bl_machine *m, struct bl_pred *p) {
     struct bl_tabler *const t = m->tabler;
     const long n = bl_encode(m, m->x, p->arity, true);
     if (n < 0)
-        return BL_STEP_THROW;
+        return NULL;
     struct bl_subgoal *const sg =
         bl_table_call(t->thread, p->table, t->token, (size_t)n);
-    if (sg == NULL) {
+    if (sg == NULL)
         bl_throw_resource(m, "table_space");
+    return sg;
+}
+
+enum bl_tabling_step bl_tabling_call(struct bl_machine *m, struct bl_pred *p) {
+    struct bl_tabler *const t = m->tabler;
+    struct bl_subgoal *const sg = find_call(m, p);
+    if (sg == NULL)
         return BL_STEP_THROW;
-    }
-    switch (sg->state) {
-    case BL_COMPLETE:
+    if (is_decided(sg))
         return return_answers(m, sg, t->var, t->vars);
-    case BL_EVALUATING:
+    if (sg->state == BL_EVALUATING)
         return consume(m, goal_of(sg), m->e, m->cp);
-    case BL_FRESH:
-        break;
-    }
-    if (bl_subgoal_completed_elsewhere(sg))
-        return return_answers(m, sg, t->var, t->vars);
-    return generate(m, sg, p);
+    return generate(m, sg, p, false);
+}
+
+static enum bl_tabling_step hold_if_absent(const struct bl_subgoal *sg) {
+    return bl_answer_count(sg) == 0 ? BL_STEP_PROCEED : BL_STEP_FAIL;
+}
+
+// A negation around the goal `g`, which is being evaluated.
+static enum bl_tabling_step await_absence(struct bl_machine *m,
+                                          struct bl_goal *g) {
+    if (bl_answer_count(g->sg) > 0)
+        return BL_STEP_FAIL;
+    return bl_suspend_absent(m, g, m->e, m->cp) ? BL_STEP_FAIL : BL_STEP_THROW;
+}
+
+enum bl_tabling_step bl_tabling_call_absent(struct bl_machine *m,
+                                            struct bl_pred *p) {
+    struct bl_subgoal *const sg = find_call(m, p);
+    if (sg == NULL)
+        return BL_STEP_THROW;
+    if (is_decided(sg))
+        return hold_if_absent(sg);
+    if (sg->state == BL_FRESH)
+        return generate(m, sg, p, true);
+    depends_on(m->tabler, goal_of(sg)->dfn);
+    return await_absence(m, goal_of(sg));
 }
 
 // ---- new answers
@@ -341,10 +387,11 @@ static enum bl_tabling_step resume_from(struct bl_machine *m,
 
 enum bl_tabling_step bl_tabling_retry_resume(struct bl_machine *m) {
     struct bl_choice *const b = m->b;
+    // NULL: the continuation of a negation, which runs once
     struct bl_consumer *const c =
         (struct bl_consumer *)(void *)bl_ptr(b->arg[0]);
     const struct bl_answer *const a =
-        bl_answer_next_fast(c->of->sg, &c->cursor);
+        c != NULL ? bl_answer_next_fast(c->of->sg, &c->cursor) : NULL;
     if (BL_LIKELY(a != NULL))
         return take_answer(m, c->of->sg, a, b->arg + RESUME_WORDS, c->vars);
     bl_choice_pop(m);
@@ -352,7 +399,24 @@ enum bl_tabling_step bl_tabling_retry_resume(struct bl_machine *m) {
     m->e = m->b->e;
     m->cp = m->b->cp;
     m->h = m->b->h;
-    return resume_from(m, c->next);
+    return c != NULL ? resume_from(m, c->next) : BL_STEP_FAIL;
+}
+
+// A negation holds: its continuation goes on.
+static enum bl_tabling_step resume_ready(struct bl_machine *m) {
+    struct bl_tabler *const t = m->tabler;
+    struct bl_consumer *const c = t->ready;
+    t->ready = c->next;
+    c->next = NULL;
+    const bool resumed = bl_resume(m, c);
+    (void)bl_consumers_free(c);
+    struct bl_choice *const b =
+        resumed ? bl_choice_push(m, bl_code_resume, RESUME_WORDS) : NULL;
+    if (b == NULL)
+        return BL_STEP_THROW;
+    b->arg[0] = bl_make(NULL, BL_REF);
+    t->resumptions++;
+    return BL_STEP_PROCEED;
 }
 
 // ---- completion
@@ -361,6 +425,7 @@ static enum bl_tabling_step complete(struct bl_machine *m, struct bl_goal *g,
                                      const bl_word *vars, size_t n) {
     struct bl_tabler *const t = m->tabler;
     struct bl_subgoal *const sg = g->sg;
+    const bool negated = g->negated;
     t->generator = g->parent;
     for (bool last = false; !last;) {
         last = t->top == g;
@@ -369,7 +434,7 @@ static enum bl_tabling_step complete(struct bl_machine *m, struct bl_goal *g,
         drop_goal(t);
     }
     bl_choice_pop(m);
-    return return_answers(m, sg, vars, n);
+    return negated ? hold_if_absent(sg) : return_answers(m, sg, vars, n);
 }
 
 // The goal depends on an older one: its caller waits as its consumer.
@@ -380,6 +445,8 @@ static enum bl_tabling_step merge(struct bl_machine *m, struct bl_goal *g,
     BL_ASSERT(g->parent != NULL);
     depends_on(t, g->low);
     bl_choice_pop(m);
+    if (g->negated)
+        return await_absence(m, g);
     return bl_suspend(m, g, vars, n, m->e, m->cp) ? BL_STEP_FAIL
                                                   : BL_STEP_THROW;
 }
@@ -394,16 +461,35 @@ static struct bl_consumer *begin_pass(struct bl_goal *g) {
     return first;
 }
 
-enum bl_tabling_step bl_tabling_retry_generator(struct bl_machine *m) {
+// Runs what can run in the component of the leader `g`: first consumers with
+// unread answers, then negations that hold; when neither is left, what can be
+// settled is. False: nothing is left, the component is complete.
+static bool advance(struct bl_machine *m, struct bl_goal *g,
+                    enum bl_tabling_step *step) {
     struct bl_tabler *const t = m->tabler;
+    *step = BL_STEP_FAIL;
+    if (t->work != g->work_mark) {
+        struct bl_goal *const w = t->work;
+        t->work = w->work_next;
+        *step = resume_from(m, begin_pass(w));
+    } else if (t->ready != g->ready_mark) {
+        *step = resume_ready(m);
+    } else if (t->waiting != g->waiting_mark) {
+        if (!bl_absence_settle(m, g))
+            *step = BL_STEP_THROW;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+enum bl_tabling_step bl_tabling_retry_generator(struct bl_machine *m) {
     struct bl_choice *const b = m->b;
     struct bl_goal *const g = (struct bl_goal *)(void *)bl_ptr(b->arg[0]);
     const bl_word *const vars = b->arg + GENERATOR_WORDS;
-    BL_ASSERT(t->generator == g);
-    while (g->low == g->dfn && t->work != g->work_mark) {
-        struct bl_goal *const w = t->work;
-        t->work = w->work_next;
-        const enum bl_tabling_step step = resume_from(m, begin_pass(w));
+    enum bl_tabling_step step;
+    BL_ASSERT(m->tabler->generator == g);
+    while (g->low == g->dfn && advance(m, g, &step)) {
         if (step != BL_STEP_FAIL || m->b != b)
             return step;
         if (BL_UNLIKELY(bl_load_relaxed(&m->heap_soft) == NULL) &&
@@ -415,12 +501,70 @@ enum bl_tabling_step bl_tabling_retry_generator(struct bl_machine *m) {
     return merge(m, g, vars, g->vars);
 }
 
+// ---- errors
+
+// Frees those of a list that work for goals from number `dfn` on; returns the
+// rest, in order.
+static struct bl_consumer *keep_older(struct bl_consumer *c, uint64_t dfn,
+                                      struct bl_consumer **last,
+                                      uint64_t *freed) {
+    struct bl_consumer *first = NULL;
+    struct bl_consumer **end = &first;
+    *last = NULL;
+    while (c != NULL) {
+        struct bl_consumer *const next = c->next;
+        if (c->producer->dfn < dfn) {
+            *end = *last = c;
+            end = &c->next;
+        } else {
+            c->next = NULL;
+            *freed += bl_consumers_free(c);
+        }
+        c = next;
+    }
+    *end = NULL;
+    return first;
+}
+
+// Older goals must not find answers for those that go, from `oldest` on. All
+// their consumers are looked at again, which loses nothing.
+static void forget_younger(struct bl_tabler *t, const struct bl_goal *oldest) {
+    const uint64_t dfn = oldest->dfn;
+    while (t->ready != oldest->ready_mark) {
+        struct bl_consumer *const c = t->ready;
+        t->ready = c->next;
+        c->next = NULL;
+        (void)bl_consumers_free(c);
+    }
+    struct bl_goal *const work = t->work;
+    t->work = NULL;
+    struct bl_goal **end = &t->work;
+    for (struct bl_goal *g = work; g != NULL; g = g->work_next) {
+        if (g->dfn < dfn) {
+            *end = g;
+            end = &g->work_next;
+        }
+    }
+    *end = NULL;
+    for (struct bl_goal *g = t->top; g != NULL; g = g->below) {
+        struct bl_consumer *last;
+        uint64_t freed = 0;
+        if (g->dfn >= dfn)
+            continue;
+        g->waiters = keep_older(g->waiters, dfn, &last, &freed);
+        t->waiting -= freed;
+        g->consumers = keep_older(g->consumers, dfn, &last, &freed);
+        g->last_consumer = last;
+        g->unvisited = g->consumers;
+    }
+}
+
 void bl_tabling_abandon(struct bl_machine *m, struct bl_choice *generator) {
     struct bl_tabler *const t = m->tabler;
     struct bl_goal *const g =
         (struct bl_goal *)(void *)bl_ptr(generator->arg[0]);
     t->generator = g->parent;
-    t->work = g->work_mark;
+    forget_younger(t, g);
     for (bool last = false; !last;) {
         last = t->top == g;
         bl_subgoal_set_user(t->top->sg, NULL);

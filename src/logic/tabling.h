@@ -16,6 +16,9 @@
 // a generator is known to depend on. Incomplete goals with new answers stand
 // on a stack of work, so that completion costs what changed. Each machine has
 // its own; tables may be shared, see <bigleaf/table.h>.
+//
+// The negation of a goal that is being evaluated waits until the goal is
+// *settled*, see `absence.c`.
 // Source: [ChenWarren-1996], and delimited continuations after
 // [Desouter-2015].
 //
@@ -26,6 +29,7 @@
 #include "table/table.h"
 
 struct bl_consumer;
+struct bl_kept;
 
 // An incomplete tabled goal; `user` of its subgoal frame.
 struct bl_goal {
@@ -39,13 +43,21 @@ struct bl_goal {
     struct bl_goal *parent;    // generator that was running when it was called
     struct bl_consumer *consumers;
     struct bl_consumer *last_consumer;
-    struct bl_consumer *unvisited; // first one added since the last pass
-    uint32_t vars;                 // free variables of the call
-    bool queued;                   // stands on the stack of work
-    bool grown;  // has answers since the last pass over its consumers
-    bool shared; // others add answers too (FS)
+    struct bl_consumer *unvisited;  // first one added since the last pass
+    struct bl_consumer *waiters;    // for the goal to have no answer
+    struct bl_consumer *ready_mark; // the tabler's `ready` and `waiting` when
+    uint64_t waiting_mark;          // the goal was made
+    uint32_t node;                  // its number while absence.c is at work
+    uint32_t vars;                  // free variables of the call
+    bool queued;                    // stands on the stack of work
+    bool grown;   // has answers since the last pass over its consumers
+    bool shared;  // others add answers too (FS)
+    bool negated; // its caller wants to know that there is no answer
+    bool settled; // has all its answers, though its component goes on
 };
 
+// What is left to do after a call that has to wait: for answers, or, among a
+// goal's `waiters`, for their absence.
 struct bl_consumer {
     struct bl_consumer *next;
     struct bl_goal *of;       // whose answers it reads
@@ -81,6 +93,9 @@ struct bl_tabler {
     struct bl_frame_code *frame;
     size_t frames, frame_capacity;
     struct bl_goal *free_goals;
+    struct bl_consumer *ready; // waiters whose goals turned out to have none
+    uint64_t waiting;          // waiters of all goals
+    struct bl_kept *kept;      // answers whose tables are gone, see kept.h
     uint64_t suspensions, resumptions, inserted;
 };
 
@@ -97,6 +112,9 @@ void bl_tabling_close(struct bl_machine *m);
 
 // A call with its arguments in the registers.
 enum bl_tabling_step bl_tabling_call(struct bl_machine *m, struct bl_pred *p);
+// As above, of a negated goal: BL_STEP_PROCEED if it has no answer.
+enum bl_tabling_step bl_tabling_call_absent(struct bl_machine *m,
+                                            struct bl_pred *p);
 // A clause of the generator whose environment is `m->e` came to its end.
 enum bl_tabling_step bl_tabling_new_answer(struct bl_machine *m);
 enum bl_tabling_step bl_tabling_insert(struct bl_machine *m, struct bl_goal *g,
@@ -113,10 +131,19 @@ void bl_tabling_abandon(struct bl_machine *m, struct bl_choice *generator);
 BL_MUST_USE bool bl_suspend(struct bl_machine *m, struct bl_goal *of,
                             const bl_word *var, size_t n,
                             const struct bl_env *e, const bl_word *cp);
+// The same for a negation, which waits for `of` to be settled.
+BL_MUST_USE bool bl_suspend_absent(struct bl_machine *m, struct bl_goal *of,
+                                   const struct bl_env *e, const bl_word *cp);
 // Puts the continuation back on the stacks; the tabler's roots begin with the
 // call's variables then.
 BL_MUST_USE bool bl_resume(struct bl_machine *m, const struct bl_consumer *c);
-void bl_consumer_free(struct bl_consumer *c);
+uint64_t bl_consumers_free(struct bl_consumer *list); // how many there were
+
+// absence.c: settles what can be settled of the component of `leader`, whose
+// consumers have read all answers there are. The waiters that may go on are
+// then `ready`. False: ball set; the program is not stratified.
+BL_MUST_USE bool bl_absence_settle(struct bl_machine *m,
+                                   struct bl_goal *leader);
 
 // encode.c: terms as tokens and back.
 // Returns the number of tokens in `tabler->token`, or -1 with the ball set.
@@ -128,6 +155,12 @@ BL_MUST_USE bool bl_decode(struct bl_machine *m, const uint64_t *token,
 // Unifies variables with an answer; 1, 0, or -1 with the ball set.
 int bl_unify_answer(struct bl_machine *m, const struct bl_answer *answer,
                     const struct bl_subgoal *sg, const bl_word *vars, size_t n);
+int bl_unify_tokens(struct bl_machine *m, const uint64_t *token, size_t tokens,
+                    const bl_word *vars, size_t n);
+
+// Throws; always false. `place` says what would have to wait.
+bool bl_not_stratified(struct bl_machine *m, const struct bl_goal *of,
+                       const char *place);
 
 // Consumers of `g` have something to read.
 void bl_goal_queue(struct bl_tabler *t, struct bl_goal *g);
