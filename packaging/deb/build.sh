@@ -5,6 +5,9 @@
 #
 #   packaging/deb/build.sh [FOLDER]     the packages go there (default: .)
 #
+# Who hands them out to others sets DEBFULLNAME and DEBEMAIL: the address that
+# stands in the packages otherwise is nobody's.
+#
 # Exit status: 0 built; 3 the machine lacks something.
 set -eu
 
@@ -30,6 +33,10 @@ noted=$(dpkg-parsechangelog -l "$tree/debian/changelog" -S Version)
     echo "build.sh: debian/changelog is of $noted, not of $version" >&2
     exit 1
 }
+if [ -n "${DEBEMAIL:-}" ]; then
+    sed -i "s/^Maint.*/Maintainer: ${DEBFULLNAME:-Bigleaf} <$DEBEMAIL>/" \
+        "$tree/debian/control"
+fi
 (cd "$tree" && dpkg-buildpackage -b -us -uc) >"$work/log" 2>&1 || {
     tail -20 "$work/log" >&2
     exit 1

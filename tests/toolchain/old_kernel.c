@@ -4,7 +4,9 @@
 // CentOS 7 (Debian 10 has 4.19): calls that came later fail with ENOSYS, as
 // they would there, and so do the newer arguments of older calls with EINVAL.
 //
-//   old_kernel PROGRAM ARG...
+//   old_kernel [-r ROOT] PROGRAM ARG...
+//
+// With -r in that root, which needs no more in it than the program.
 //
 #include <errno.h>
 #include <linux/audit.h>
@@ -12,6 +14,7 @@
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -57,14 +60,20 @@ static struct sock_filter filter[] = {
 int main(int argc, char **argv) {
     const struct sock_fprog program = {.len = sizeof filter / sizeof filter[0],
                                        .filter = filter};
-    if (argc < 2)
+    const char *root = argc > 2 && strcmp(argv[1], "-r") == 0 ? argv[2] : NULL;
+    argv += root ? 3 : 1;
+    if (!argv[0])
         return 2;
+    if (root && (chroot(root) != 0 || chdir("/") != 0)) {
+        perror(root);
+        return 77;
+    }
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
         perror("old_kernel: no seccomp here");
         return 77;
     }
-    execv(argv[1], argv + 1);
-    perror(argv[1]);
+    execv(argv[0], argv);
+    perror(argv[0]);
     return 1;
 }

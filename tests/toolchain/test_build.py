@@ -167,6 +167,27 @@ def test_no_network_is_said(workshop: Workshop) -> None:
     fails(workshop, 1, "127.0.0.1:9", "is there a network")
 
 
+def test_a_killed_build_leaves_nothing_for_long(workshop: Workshop) -> None:
+    left = workshop.cache / "work/tiny-plain-99999999"
+    (left / "tree").mkdir(parents=True)
+    assert workshop("--variant", "plain", "tiny").status == 0
+    assert not left.exists()
+
+
+def test_parts_stand_in_folders_of_their_names(workshop: Workshop) -> None:
+    recipe = workshop.recipes / "tiny.toml"
+    text = recipe.read_text()
+    part = text[text.index("[source]"):text.index("[build]")]
+    text = text.replace("[build]", part.replace("source", "parts.more") + "[build]")
+    recipe.write_text(text.replace("solver.c\"", "more/solver.c\"", 1))
+    assert workshop("--variant", "plain", "tiny").status == 0
+    recipe.write_text(text.replace('kind = "url"', 'kind = "ftp"').replace(
+        'kind = "ftp"', 'kind = "url"', 1))  # fmt: skip
+    ended = workshop("tiny")
+    assert ended.status == 2
+    assert "tiny.toml: parts.more.kind must be one of" in ended.err
+
+
 def test_a_wrong_answer_is_not_kept(workshop: Workshop) -> None:
     workshop.write(status="20")
     fails(workshop, 1, "smoke test 'tiny {sat.cnf}'", "exit status 10 instead of 20")
@@ -183,6 +204,64 @@ def test_a_full_disk_is_said(workshop: Workshop, tmp_path: Path) -> None:
         pytest.skip("no mount namespace here")
     assert ended.status == 1, ended
     assert "the disk is full" in ended.err.splitlines()[-1]
+
+
+ENGINE = """#!/bin/sh
+echo "$*" >>"$0.log"
+case $1 in
+info) exit %s ;;
+image) [ -e "$0.made" ] ;;
+build) : >"$0.made"; %s ;;
+run)
+    while case $1 in localhost/*) false ;; *) true ;; esac; do
+        case $1 in
+        --env=*) export "${1#--env=}" ;;
+        --workdir=*) cd "${1#--workdir=}" ;;
+        esac
+        shift
+    done
+    shift
+    exec "$@"
+    ;;
+esac
+"""
+
+
+def with_engine(
+    workshop: Workshop, folder: Path, info: str = "0", build: str = "exit 0"
+) -> tuple[Ended, str]:
+    """A container engine that runs its words here, and what it was told."""
+    folder.mkdir(exist_ok=True)
+    for name in ("podman", "docker"):
+        (folder / name).write_text(ENGINE % (info, build))
+        (folder / name).chmod(0o755)
+    before = ("env", f"PATH={folder}:{os.environ['PATH']}")
+    ended = workshop("--variant", "plain", "--container=some:base", "tiny", before=before)
+    log = folder / "podman.log"
+    return ended, log.read_text() if log.exists() else ""
+
+
+def test_a_container_compiles(workshop: Workshop, tmp_path: Path) -> None:
+    ended, told = with_engine(workshop, tmp_path / "engine")
+    assert ended.status == 0, ended
+    assert told.count("--build-arg=BASE=some:base") == 1
+    assert "run --rm --network=none" in told
+    again, told = with_engine(workshop, tmp_path / "engine")
+    assert "from the cache" in again.err
+    assert told.count("--build-arg") == 1
+
+
+def test_without_an_engine_the_host_builds(workshop: Workshop, tmp_path: Path) -> None:
+    ended, _ = with_engine(workshop, tmp_path / "engine", info="1")
+    assert ended.status == 0, ended
+    assert "no container engine here (podman, docker): the host builds" in ended.err
+
+
+def test_an_image_that_fails_is_said(workshop: Workshop, tmp_path: Path) -> None:
+    ended, _ = with_engine(workshop, tmp_path / "engine", build="exit 1")
+    assert ended.status == 3
+    assert "cannot be made; is there a network?" in ended.err.splitlines()[-1]
+    assert workshop.kept() == []
 
 
 def test_wrong_recipes_are_named(workshop: Workshop) -> None:

@@ -4,8 +4,9 @@
 A recipe (`recipe`, the files in solvers/) names a source and the words of the
 solver's own build system. `fetch` brings the source and checks it, `toolchain`
 is a compiler per variant, `work` builds and tries the programs, and `cache`
-keeps what was built under a key of everything that went into it. `measure` is
-the table of all variants.
+keeps what was built under a key of everything that went into it. `container`
+has the steps run in an image with an older system. `measure` is the table of
+all variants.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ def add_arguments(part: argparse.ArgumentParser) -> None:
                       help="with --table: the longest that one run may take (default: 300)")
     part.add_argument("--again", action="store_true", help="build even what is in the cache")
     part.add_argument("--jobs", type=int, metavar="N", help="compilers at a time (default: cores)")
+    part.add_argument("--container", nargs="?", const="", metavar="IMAGE",
+                      help="compile in a container, made on IMAGE (default: an older Debian)")
     part.add_argument("--plain", action="store_true", help="plain lines instead of a bar")
 
 

@@ -36,8 +36,27 @@ def entry(name: str, variant: str, digest: str) -> Path:
     return root() / "solvers" / f"{name}-{variant}-{digest}"
 
 
+def sweep() -> None:
+    """Removes what builds left that were killed."""
+    for folder in (root() / "work").glob("*-*"):
+        maker = folder.name.rpartition("-")[2]
+        if maker.isdecimal() and not is_running(int(maker)):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        pass
+    return True
+
+
 def scratch(name: str, variant: str) -> Path:
     """A fresh folder beside the entries, on the same file system."""
+    sweep()
     folder = root() / "work" / f"{name}-{variant}-{os.getpid()}"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)

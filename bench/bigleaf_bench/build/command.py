@@ -13,7 +13,7 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 
-from bigleaf_bench.build import VARIANTS, display, measure, recipe, toolchain, work
+from bigleaf_bench.build import VARIANTS, container, display, measure, recipe, toolchain, work
 from bigleaf_bench.failure import Failure, Lacking, WrongUse
 
 Built = dict[str, dict[str, Path]]  # recipe -> variant -> entry of the cache
@@ -26,18 +26,31 @@ def list_recipes() -> int:
     return 0
 
 
-def variants(arguments: Namespace) -> list[str]:
+def say(text: str) -> None:
+    print(f"bigleaf-bench: {text}", file=sys.stderr, flush=True)
+
+
+def variants(arguments: Namespace, inside: bool) -> list[str]:
     if arguments.variant:
         return list(dict.fromkeys(arguments.variant))
-    if toolchain.thp_libc().exists():
+    if not inside and toolchain.thp_libc().exists():
         return list(VARIANTS)
-    print("bigleaf-bench: no variant thp: 'bigleaf thp-libc' makes its libc", file=sys.stderr)
+    say("no variant thp: its libc is the host's" if inside
+        else "no variant thp: 'bigleaf thp-libc' makes its libc")
     return [v for v in VARIANTS if v != "thp"]
+
+
+def chains_of(arguments: Namespace) -> list[toolchain.Toolchain]:
+    """A compiler per variant, in a container where one is asked for and to be had."""
+    inside = None
+    if arguments.container is not None:
+        inside = container.make(arguments.container or None, say)
+    return [toolchain.make(v, inside) for v in variants(arguments, inside is not None)]
 
 
 def build_all(arguments: Namespace) -> tuple[Built, list[Failure]]:
     wanted = [recipe.load(name) for name in dict.fromkeys(arguments.names)]
-    chains = [toolchain.make(v) for v in variants(arguments)]
+    chains = chains_of(arguments)
     jobs = arguments.jobs or len(os.sched_getaffinity(0))
     built: Built = {}
     failures: list[Failure] = []

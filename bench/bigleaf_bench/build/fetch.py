@@ -233,18 +233,24 @@ def unpack_debian(files: list[Path], into: Path) -> None:
     patch(into)
 
 
-def source(recipe: Recipe, into: Path) -> None:
-    """Unpacks the recipe's source into `into`, which does not exist yet."""
-    kind = recipe.source["kind"]
+def unpack(source: dict, into: Path) -> None:
+    kind = source["kind"]
     if kind == "debian":
-        unpack_debian(debian(recipe.source), into)
+        unpack_debian(debian(source), into)
     elif kind == "pypi":
-        extract(pypi(recipe.source), into)
+        extract(pypi(source), into)
     elif kind == "crate":
-        extract(crate(recipe.source), into)
+        extract(crate(source), into)
     elif kind == "url":
-        url = recipe.source["url"]
-        extract(kept(url.rsplit("/", 1)[-1], recipe.source["sha256"], [url]), into)
+        url = source["url"]
+        extract(kept(url.rsplit("/", 1)[-1], source["sha256"], [url]), into)
     else:
         into.mkdir(parents=True)
-        git(recipe.source, into)
+        git(source, into)
+
+
+def source(recipe: Recipe, into: Path) -> None:
+    """Unpacks the recipe's sources into `into`, which does not exist yet."""
+    unpack(recipe.source, into)
+    for name, part in recipe.parts.items():
+        unpack(part, into / name)

@@ -9,6 +9,10 @@
     kind = "debian"
     ...
 
+    [parts.NAME]                      # further sources, each in a folder of its name
+    kind = "crate"
+    ...
+
     [build]
     steps = ["make", ...]             # shell, in the unpacked source; $CC, $CXX, $JOBS
     programs = ["build/minisat"]      # what is kept
@@ -57,6 +61,7 @@ class Recipe:
     tested: bool
     needs: tuple[str, ...]
     source: dict
+    parts: dict[str, dict]
     steps: tuple[str, ...]
     programs: tuple[str, ...]
     smoke: tuple[Smoke, ...]
@@ -97,21 +102,27 @@ def load(name: str) -> Recipe:
         raise WrongUse(f"{file}: {error}") from None
 
 
-def parse(name: str, text: str) -> Recipe:
-    top = tomllib.loads(text)
-    source = top["source"]
+def check_source(where: str, source: dict) -> dict:
     kind = source.get("kind")
     if kind not in KINDS:
-        raise ValueError(f"source.kind must be one of {', '.join(KINDS)}")
+        raise ValueError(f"{where}.kind must be one of {', '.join(KINDS)}")
     missing = KINDS[kind] - set(source)
     if kind == "debian" and "files" not in source:
         missing |= {"sha256"} - set(source)
     if missing:
-        raise ValueError(f"source.{min(missing)} is missing")
+        raise ValueError(f"{where}.{min(missing)} is missing")
+    return source
+
+
+def parse(name: str, text: str) -> Recipe:
+    top = tomllib.loads(text)
+    source = check_source("source", top["source"])
+    parts = {part: check_source(f"parts.{part}", table)
+             for part, table in top.get("parts", {}).items()}
     smoke = tuple(Smoke(tuple(s["words"]), s["status"], s.get("says", ""))
                   for s in top.get("smoke", []))
     if not smoke:
         raise ValueError("a recipe needs a [[smoke]] test")
     return Recipe(name, top["summary"], top.get("tested", True), tuple(top.get("needs", ())),
-                  source, tuple(top["build"]["steps"]), tuple(top["build"]["programs"]), smoke,
-                  tuple(top.get("table", {}).get("words", ())), text)
+                  source, parts, tuple(top["build"]["steps"]), tuple(top["build"]["programs"]),
+                  smoke, tuple(top.get("table", {}).get("words", ())), text)

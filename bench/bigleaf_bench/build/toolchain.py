@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bigleaf_bench.build import cache
+from bigleaf_bench.build.container import PATH, Container
 from bigleaf_bench.command import find_bigleaf
 from bigleaf_bench.failure import Lacking
 
@@ -39,16 +40,32 @@ class Toolchain:
     variant: str
     lines: dict[str, str]
     digest: str
+    container: Container | None = None
+    readable: tuple[Path, ...] = ()  # what the lines name, for a container
 
     def install(self, folder: Path) -> dict[str, str]:
         """The scripts, and the environment in which they are found."""
         folder.mkdir(parents=True)
+        path = PATH if self.container else os.environ["PATH"]
         for kind, names in NAMES.items():
             for name in names:
                 file = folder / name
                 file.write_text(SCRIPT.format(line=self.lines[kind]))
                 file.chmod(0o755)
-        return {"PATH": f"{folder}:{os.environ['PATH']}", "CC": "cc", "CXX": "c++"}
+        return {"PATH": f"{folder}:{path}", "CC": "cc", "CXX": "c++"}
+
+    def words(self, step: str, tree: Path, environment: dict[str, str]) -> list[str]:
+        words = ["sh", "-eu", "-c", step]
+        if not self.container:
+            return words
+        return self.container.line(words, tree, environment, list(self.readable))
+
+
+def is_static(program: Path) -> bool:
+    """No program interpreter: the kernel loads it alone."""
+    done = subprocess.run(["readelf", "-lW", program], capture_output=True, text=True,
+                          check=False)
+    return done.returncode == 0 and "INTERP" not in done.stdout
 
 
 def compiler(*names: str) -> str:
@@ -90,7 +107,9 @@ def digest_of(files: list[Path], *texts: str) -> str:
     return state.hexdigest()
 
 
-def make(variant: str) -> Toolchain:
+def make(variant: str, container: Container | None = None) -> Toolchain:
+    if container:
+        return make_inside(variant, container)
     cc, cxx = compiler("cc", "gcc"), compiler("c++", "g++")
     versions = (variant, SCRIPT, version(cc), version(cxx))
     if variant == "plain":
@@ -106,3 +125,27 @@ def make(variant: str) -> Toolchain:
         setting += f" BIGLEAF_LIBC_THP={libc.parent}"
     lines = {kind: f"env {setting} {bigleaf} {kind}{option}" for kind in NAMES}
     return Toolchain(variant, lines, digest_of(files, *versions))
+
+
+def static_bigleaf() -> Path:
+    """One that runs on the libc of any image."""
+    found = Path(find_bigleaf()).resolve()
+    for program in (found, found.parent / "static/bigleaf"):
+        if program.exists() and is_static(program):
+            return program
+    raise Lacking(f"{found}: needs the libraries of this host; a container needs the static "
+                  "command: cmake --build BUILD --target static_commands")
+
+
+def make_inside(variant: str, container: Container) -> Toolchain:
+    lines = {"cc": "/usr/bin/cc", "c++": "/usr/bin/c++"}
+    versions = (variant, SCRIPT, container.image)
+    if variant == "plain":
+        return Toolchain(variant, lines, digest_of([], *versions), container)
+    if variant == "thp":
+        raise Lacking("variant thp: its libc is this host's; leave --container out")
+    command, files = static_bigleaf(), libraries(find_bigleaf())
+    library = files[0].parent / "libbigleaf.so"
+    setting = f"BIGLEAF_LIB={library} BIGLEAF_CC=/usr/bin/cc BIGLEAF_CXX=/usr/bin/c++"
+    return Toolchain(variant, {kind: f"env {setting} {command} {kind}" for kind in NAMES},
+                     digest_of(files, *versions), container, (command.parent, library.parent))

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from bigleaf_bench.build import cache, fetch, recipe as recipes
 from bigleaf_bench.build.recipe import Recipe, Smoke
-from bigleaf_bench.build.toolchain import Toolchain
+from bigleaf_bench.build.toolchain import Toolchain, is_static
 from bigleaf_bench.failure import Failure, Lacking
 
 SMOKE_SECONDS = 60
@@ -73,8 +73,10 @@ def first_trouble(log: Path) -> str:
     return (found or lines[-1:] or ["it said nothing"])[0][:160]
 
 
-def run_steps(recipe: Recipe, tree: Path, environment: dict[str, str], log: Path,
+def run_steps(recipe: Recipe, toolchain: Toolchain, scratch: Path, log: Path,
               jobs: int) -> None:
+    tree = scratch / "tree"
+    said = toolchain.install(scratch / "bin") | {"JOBS": str(jobs), "LC_ALL": "C"}
     own = {k: v for k, v in os.environ.items()
            if not k.startswith(("BIGLEAF_", "DEB_")) and k not in ("CFLAGS", "CXXFLAGS", "LDFLAGS",
                                                                    "MAKEFLAGS", "LD_PRELOAD")}
@@ -82,18 +84,11 @@ def run_steps(recipe: Recipe, tree: Path, environment: dict[str, str], log: Path
         for step in recipe.steps:
             out.write(f"$ {step}\n".encode())
             out.flush()
-            done = subprocess.run(["sh", "-eu", "-c", step], cwd=tree, stdin=subprocess.DEVNULL,
-                                  stdout=out, stderr=out, check=False,
-                                  env=own | environment | {"JOBS": str(jobs), "LC_ALL": "C"})
+            done = subprocess.run(toolchain.words(step, tree, said), cwd=tree, check=False,
+                                  env=own if toolchain.container else own | said,
+                                  stdin=subprocess.DEVNULL, stdout=out, stderr=out)
             if done.returncode != 0:
                 raise NotBuilt(f"{recipe.name}: {first_trouble(log)} (log: {log})")
-
-
-def is_static(program: Path) -> bool:
-    """No program interpreter: the kernel loads it alone."""
-    done = subprocess.run(["readelf", "-lW", program], capture_output=True, text=True,
-                          check=False)
-    return done.returncode == 0 and "INTERP" not in done.stdout
 
 
 def smoke_words(smoke: Smoke, programs: Path) -> list[str]:
@@ -141,7 +136,7 @@ def build(recipe: Recipe, toolchain: Toolchain, jobs: int, again: bool,
     place = cache.entry(recipe.name, toolchain.variant, digest)
     if place.exists() and not again:
         return place, True
-    packages = lacking(recipe)
+    packages = "" if toolchain.container else lacking(recipe)
     if packages:
         tell(f"installing {packages}")
         install(packages)
@@ -168,8 +163,7 @@ def build_in(recipe: Recipe, toolchain: Toolchain, scratch: Path, log: Path, job
     tell("fetching")
     fetch.source(recipe, scratch / "tree")
     tell("building")
-    environment = toolchain.install(scratch / "bin")
-    run_steps(recipe, scratch / "tree", environment, log, jobs)
+    run_steps(recipe, toolchain, scratch, log, jobs)
     tell("trying")
     made = scratch / "made"
     collect(recipe, scratch / "tree", made, log)

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: MIT
+"""Builds in a container: its compilers and libraries, our sources and cache.
+
+The image (packaging/container/Containerfile) is made once per base and kept by
+the engine, podman or docker, with or without root. Each step of a recipe then
+runs in it, without a network; what it may see is the build's folder, and for
+reading `bigleaf` with its libraries. Sources are fetched and results are tried
+outside. Without an engine the host builds, and that is said.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from bigleaf_bench.build import cache
+from bigleaf_bench.failure import Lacking
+
+ENGINES = ("podman", "docker")
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+@dataclass(frozen=True)
+class Container:
+    """An engine and an image."""
+
+    engine: str
+    image: str
+
+    def line(self, words: list[str], tree: Path, environment: dict[str, str],
+             readable: list[Path]) -> list[str]:
+        """The words that run `words` inside, in `tree`, whose parent may be written."""
+        line = [self.engine, "run", "--rm", "--network=none", "--security-opt=label=disable",
+                f"--volume={tree.parent}:{tree.parent}", f"--workdir={tree}"]
+        line += [f"--volume={place}:{place}:ro" for place in readable]
+        line += [f"--env={name}={value}" for name, value in environment.items()]
+        if self.engine == "docker":
+            line.append(f"--user={os.getuid()}:{os.getgid()}")
+        return [*line, self.image, *words]
+
+
+def find_engine() -> str | None:
+    """The first that answers: docker may be there without its daemon."""
+    for engine in ENGINES:
+        if shutil.which(engine) and subprocess.run(
+                [engine, "info"], capture_output=True, check=False).returncode == 0:
+            return engine
+    return None
+
+
+def containerfile() -> Path:
+    here = Path(__file__).resolve()
+    for place in (here.parents[3] / "packaging/container",
+                  Path(sys.prefix) / "share/bigleaf/container",
+                  Path("/usr/share/bigleaf/container")):
+        if (place / "Containerfile").exists():
+            return place / "Containerfile"
+    raise Lacking(f"{place}/Containerfile: cannot be read; install Bigleaf's files")
+
+
+def make_image(engine: str, base: str | None, tag: str) -> None:
+    log = cache.log("container", "image")
+    with tempfile.TemporaryDirectory() as empty, log.open("wb") as out:
+        done = subprocess.run(
+            [engine, "build", "--network=host", f"--tag={tag}",
+             *([f"--build-arg=BASE={base}"] if base else []),
+             f"--file={containerfile()}", empty],
+            stdin=subprocess.DEVNULL, stdout=out, stderr=out, check=False)
+    if done.returncode != 0:
+        raise Lacking(f"{engine}: the image of {containerfile()} cannot be made; is there a "
+                      f"network? --container=IMAGE names another base (log: {log})")
+
+
+def make(base: str | None, tell: Callable[[str], None]) -> Container | None:
+    """None where there is no engine."""
+    engine = find_engine()
+    if not engine:
+        tell("no container engine here (podman, docker): the host builds")
+        return None
+    text = containerfile().read_text() + (base or "")
+    tag = f"localhost/bigleaf-build:{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+    known = subprocess.run([engine, "image", "inspect", tag], capture_output=True, check=False)
+    if known.returncode != 0:
+        tell(f"making the image {tag}")
+        make_image(engine, base, tag)
+    return Container(engine, tag)

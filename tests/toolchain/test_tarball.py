@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: MIT
+"""The tarball of static programs: unpacked where there is nothing else."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from conftest import BUILD, SOURCE, run
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tarball")
+    made = run(SOURCE / "packaging/tarball/build.sh", BUILD, folder)
+    if made.status == 3:
+        pytest.skip(made.err.strip())
+    assert made.status == 0, made
+    assert run("tar", "-xf", made.out.strip(), "-C", folder).status == 0
+    return next(p for p in folder.iterdir() if p.is_dir())
+
+
+def test_the_commands_run_in_an_empty_root(
+    tree: Path, source: Path, tmp_path: Path
+) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("chroot needs root")
+    program = tree / "program"
+    assert run("cc", "-static", source, "-o", program).status == 0
+    ended = run("chroot", tree, "/bin/bigleaf", "run", "--report", "/program")
+    assert (ended.status, ended.out) == (0, "done\n"), ended
+    assert "heap" in ended.err
+    (tree / "facts.pl").write_text("p(a).\np(b).\n")
+    ended = run("chroot", tree, "/bin/leaflog", "-g", "p(b)", "/facts.pl")
+    assert ended.status == 0, ended
+
+
+def test_it_links_from_where_it_was_unpacked(
+    tree: Path, source: Path, tmp_path: Path
+) -> None:
+    program = tmp_path / "program"
+    ended = run(tree / "bin/bigleaf-cc", "-static", source, "-o", program)
+    assert (ended.status, ended.err) == (0, "")
+    assert run(program).out == "done\n"
+    assert (tree / "share/man/man1/bigleaf-cc.1").exists()
