@@ -281,7 +281,7 @@ def read_text(path: Path) -> str:
 
 def memory_seen(job: Job, records: list[dict]) -> int:
     """The most that this tool needed on this instance before, in bytes."""
-    return max((r["backing"]["peak_rss_bytes"] + r["backing"]["pool_bytes"] for r in records
+    return max((r["backing"]["peak_rss_bytes"] for r in records
                 if r["tool"] == job.use.name and r["instance"] == job.instance.name
                 and r.get("backing")), default=0)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import bz2
 import contextlib
 import fnmatch
+import glob
 import gzip
 import hashlib
 import lzma
@@ -74,7 +75,10 @@ def prepare(campaign: Campaign, folder: Path, say=lambda text: None) -> list[Ins
 
 def bring(part: InstanceSet, base: Path, target: Path) -> list[Path]:
     if part.source == "generate":
-        return [generate(part, words, base, target) for words in part.arguments or ("",)]
+        lines = [[plain_file(word, base, target) for word in shlex.split(words)]
+                 for words in part.arguments or ("",)]
+        return [generate(part, words, base, target) for words in lines
+                if not part.optional or not any(map(is_pattern, words))]
     if part.source == "url":
         return [unpack(path, target) for path in members(fetch(part), part, target)]
     found = listed(part, base)
@@ -144,19 +148,31 @@ def generator(name: str) -> list[str]:
     return [sys.executable, "-B", str(script)]
 
 
-def generate(part: InstanceSet, words: str, base: Path, target: Path) -> Path:
+def is_pattern(word: str) -> bool:
+    return "/" in word and any(c in word for c in "*?[$")
+
+
+def plain_file(word: str, base: Path, target: Path) -> str:
+    """A generator's argument; of a pattern of files the first, unpacked."""
+    word = os.path.expandvars(word)
+    found = sorted(glob.glob(word, root_dir=base)) if "/" in word else []
+    return str(unpack((base / found[0]).absolute(), target)) if found else word
+
+
+def generate(part: InstanceSet, words: list[str], base: Path, target: Path) -> Path:
     """One instance by one line of arguments."""
     name = part.files[0]
-    label = re.sub(r"[^A-Za-z0-9.]+", "_", f"{name} {words}").strip("_")
+    plain = " ".join([name, *(Path(word).name for word in words)])
+    label = re.sub(r"[^A-Za-z0-9.]+", "_", plain).strip("_")
     path = target / f"{label}.{part.format or 'cnf'}"
     if path.exists():
         return path
     with whole(path) as out:
-        done = subprocess.run([*generator(name), *shlex.split(words)], stdout=out, cwd=base,
+        done = subprocess.run([*generator(name), *words], stdout=out, cwd=base,
                               stderr=subprocess.PIPE, text=True, check=False)
         if done.returncode:
             last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-            raise WrongUse(f"instance set {part.name}: {name} {words}: {last}")
+            raise WrongUse(f"instance set {part.name}: {plain}: {last}")
     return path
 
 

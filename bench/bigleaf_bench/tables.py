@@ -126,7 +126,8 @@ def remarks(results: Results) -> list[str]:
         if of.empty:
             absent.append(name)
         elif not of["valid"].any():
-            lines.append(f"{name}: no run that counts; {of['status'].mode()[0]}")
+            lines.append(f"{name}: no run that counts; {of['status'].mode()[0]}"
+                         f"{beside(results, of['category'].iloc[0])}")
         elif stand_in := results.stands_in(tool):
             lines.append(f"{name}: {stand_in} stood in")
     if absent:
@@ -138,6 +139,13 @@ def remarks(results: Results) -> list[str]:
                      f"{invalid[0]['variant']}: {invalid[0]['objection']}")
     wrong = [r for r in results.records if r["status"].startswith("wrong answer")]
     return [f"WRONG ANSWER: {r['tool']} on {r['instance']}: {r['status']}" for r in wrong] + lines
+
+
+def beside(results: Results, category: str) -> str:
+    """The tools of a category that ran where the papers' own did not."""
+    runs_ = results.runs
+    names = runs_[(runs_["category"] == category) & runs_["valid"]]["tool"].unique()
+    return f"; of {category} ran {', '.join(sorted(names))}" if len(names) else ""
 
 
 def caption_2(results: Results) -> str:

@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import bz2
+import functools
 import gzip
 import hashlib
+import http.server
 import lzma
 import tarfile
+import threading
 
 import pytest
 from conftest import SAT, UNSAT
@@ -74,6 +77,31 @@ def test_what_comes_is_checked(tmp_path, archive):
     with pytest.raises(Lacking, match="No such file"):
         prepared(tmp_path, f'url = "{archive.as_uri()}.not"\nsha256 = "{"0" * 64}"')
     assert not list((tmp_path / "cache").rglob("set.tar.gz"))
+
+
+def test_circuits_are_unrolled(tmp_path):
+    # A latch that toggles from 0 is bad when it holds.
+    circuit = "aag 1 0 1 1 0\n2 3\n2\n"
+    with lzma.open(tmp_path / "toggle.aag.xz", "wb") as file:
+        file.write(circuit.encode())
+    text = 'generate = "bmc_aiger"\narguments = ["./toggle.aag* 2", "./none.aag* 2"]'
+    found = prepared(tmp_path, f"{text}\noptional = true")
+    assert [(i.name, i.problem) for i in found] == [("bmc_aiger_toggle.aag_2.cnf", "")]
+    with pytest.raises(WrongUse, match="none.aag"):
+        prepared(tmp_path, text)
+
+
+def test_archives_by_http(tmp_path, archive):
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(tmp_path))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}"
+        digest = hashlib.sha256(archive.read_bytes()).hexdigest()
+        text = f'url = "{url}/set.tar.gz"\nsha256 = "{digest}"\nmember = "*.cnf"'
+        assert [i.name for i in prepared(tmp_path, text)] == ["a.cnf", "b.cnf"]
+        with pytest.raises(Lacking, match="ile not found"):
+            prepared(tmp_path, f'url = "{url}/none"\nsha256 = "{digest}"')
+        server.shutdown()
 
 
 def test_generators(tmp_path):
