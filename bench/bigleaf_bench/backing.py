@@ -50,9 +50,9 @@ def objection(variant: Variant, backing: dict | None, said: str) -> str:
     if NOT_LOADED in said:
         return "a library of LD_PRELOAD could not be loaded"
     expect = variant.expect
-    if expect.mechanism and backing["heap"] != expect.mechanism:
+    if expect.mechanisms and backing["heap"] not in expect.mechanisms:
         reason = f": {backing['heap_reason']}" if backing["heap_reason"] else ""
-        return f"the heap is by {backing['heap']}, not {expect.mechanism}{reason}"
+        return f"the heap is by {backing['heap']}, not {expect.mechanisms[0]}{reason}"
     if backing["wall_seconds"] > LEAST_SECONDS and 2 * backing["bytes"] < backing["peak_rss_bytes"]:
         return "its memory at the peak was not seen"
     size, huge = backing["heap_bytes"], backing["heap_huge_bytes"]

@@ -19,10 +19,9 @@ from pathlib import Path
 from bigleaf_bench import formulas
 from bigleaf_bench.answers import Answer
 from bigleaf_bench.instances import Instance
-from bigleaf_bench.tools import search_path
+from bigleaf_bench.tools import PLAIN, search_path
 
-# Of a package, or of the recipe by `bigleaf-bench build`.
-CHECKERS = ("drat-trim", "drat-trim-plain")
+CHECKER = "drat-trim"
 CORE_SECONDS = 30
 
 
@@ -117,15 +116,15 @@ def contradiction(records: list[dict], record: dict) -> dict | None:
 
 def checker() -> str | None:
     """The checker of proofs that is here."""
-    found = (shutil.which(name, path=search_path(())) for name in CHECKERS)
-    return next(filter(None, found), None)
+    return next(filter(None, (shutil.which(name, path=search_path(()))
+                              for name in (CHECKER, CHECKER + PLAIN))), None)
 
 
 def proof(instance: Instance, path: Path, seconds: float) -> tuple[str, Judged]:
     """Status and judgement of a DRAT proof."""
     program = checker()
     if not program:
-        return f"missing tool ({CHECKERS[0]})", Judged()
+        return f"missing tool ({CHECKER})", Judged()
     limit = max(1, int(seconds))
     done = subprocess.run([program, str(instance.path), str(path), "-t", str(limit)],
                           capture_output=True, text=True, errors="replace", check=False)
@@ -136,4 +135,4 @@ def proof(instance: Instance, path: Path, seconds: float) -> tuple[str, Judged]:
     if "s NOT VERIFIED" in done.stdout:
         return "wrong answer", Judged(wrong="the proof does not hold")
     lines = done.stdout.strip().splitlines()
-    return f"error ({CHECKERS[0]}: {lines[-1][:60] if lines else done.returncode})", Judged()
+    return f"error ({CHECKER}: {lines[-1][:60] if lines else done.returncode})", Judged()

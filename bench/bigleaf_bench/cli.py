@@ -36,8 +36,8 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
     add_run(commands)
     tables = add(commands, "tables", "the tables of the papers, or all runs", run_tables)
-    tables.add_argument("kind", choices=("paper", "runs"), help="paper: Tables 2 and 3; "
-                        "runs: every pair")
+    tables.add_argument("kind", choices=("paper", "variants", "runs"), help="paper: Tables 2 "
+                        "and 3; variants: each beside the base; runs: every pair")
     add_results(tables)
     tables.add_argument("--format", choices=FORMATS, default="text", help="default: text")
     plot = add(commands, "plot", "plots as SVG and PNG", run_plot)
@@ -134,6 +134,8 @@ def conclude(folder: Path) -> None:
     resultxml.export(results, folder)
     path = report.write(results, folder / "report.html")
     print(tables.paper(results, "text"))
+    if len(results.campaign.variants) > 2:
+        print(f"\n{tables.variants(results)}\n")
     print(f"report: {path}")
 
 
@@ -146,8 +148,8 @@ def load(arguments):
 def run_tables(arguments) -> int:
     from bigleaf_bench import tables
 
-    make = tables.paper if arguments.kind == "paper" else tables.runs
-    print(make(load(arguments), arguments.format))
+    make = {"paper": tables.paper, "variants": tables.variants, "runs": tables.runs}
+    print(make[arguments.kind](load(arguments), arguments.format))
     return 0
 
 

@@ -34,6 +34,16 @@ def inline_svg(results: Results, kind: str) -> str:
     return re.sub(r"url\(#", f"url(#{kind}-", text)
 
 
+def all_tables(results: Results) -> list[tuple[str, list[str], list[list[str]]]]:
+    """Caption, head and rows of each."""
+    found = [(tables.caption_2(results), tables.HEAD_2, tables.table_2(results)),
+             (tables.caption_3(results), tables.HEAD_3, tables.table_3(results))]
+    if len(results.campaign.variants) > 2:
+        found.append((tables.caption_variants(results), tables.HEAD_VARIANTS,
+                      tables.table_variants(results)))
+    return found
+
+
 def page(results: Results) -> str:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"), autoescape=True,
@@ -48,8 +58,7 @@ def page(results: Results) -> str:
         version=__version__, records=results.records, statuses=sorted(statuses.items()),
         wrong=[r for r in failures if r["status"].startswith("wrong answer")],
         failures=failures[:MOST_FAILURES], left_out=max(0, len(failures) - MOST_FAILURES),
-        tables=[(tables.caption_2(results), tables.HEAD_2, tables.table_2(results)),
-                (tables.caption_3(results), tables.HEAD_3, tables.table_3(results))],
+        tables=all_tables(results),
         remarks=tables.remarks(results),
         plots=[(plots.TITLES[kind], markupsafe.Markup(inline_svg(results, kind)))
                for kind in plots.DRAWN])

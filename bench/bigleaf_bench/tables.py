@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 
 import numpy
 import pandas
@@ -168,6 +169,40 @@ def runs(results: Results, form: str = "text") -> str:
                      number(p.seconds_n), number(p.seconds_thp), number(p.gain, 1),
                      number(p.rss_n / 2**20, 0), number(100 * p.coverage_thp, 0)])
     return render(head, rows, form, f"{results.base} against {results.huge}", "runs").rstrip("\n")
+
+
+HEAD_VARIANTS = ["tool", "variant", "t_n [h]", "t [h]", "s [%]", "95 % interval", "instances",
+                 "memory", "huge %"]
+
+
+def variants(results: Results, form: str = "text") -> str:
+    """Every variant beside the base, by tool and over all."""
+    return render(HEAD_VARIANTS, table_variants(results), form, caption_variants(results),
+                  "variants").rstrip("\n")
+
+
+def caption_variants(results: Results) -> str:
+    return (f"Variants beside {results.base} (n); t: {results.campaign.time} hours on instances "
+            "solved in both; memory: ratio of peaks")
+
+
+def table_variants(results: Results) -> list[list[str]]:
+    rows = []
+    for variant in results.campaign.variants:
+        if variant.name == results.base:
+            continue
+        pairs = replace(results, huge=variant.name).pairs()
+        both = pairs[pairs["both"]]
+        for tool in ordered(both["tool"].unique(), list(TABLE_3.values())):
+            rows.append(beside_base(tool, variant.name, both[both["tool"] == tool]))
+        rows.append(beside_base("all", variant.name, both))
+    return sorted(rows, key=lambda row: row[0] == "all")
+
+
+def beside_base(tool: str, variant: str, both: pandas.DataFrame) -> list[str]:
+    memory = both["rss_thp"] / both["rss_n"]
+    return [tool, variant, *times(both["seconds_n"], both["seconds_thp"]), str(len(both)),
+            number(memory.median()), number(100 * both["coverage_thp"].median(), 0)]
 
 
 def text(value) -> str:

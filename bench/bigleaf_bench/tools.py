@@ -21,6 +21,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 CNF = ("cnf",)
+# Of programs that `bigleaf bench build --into` made, the ordinary ones.
+PLAIN = "-plain"
+# Python's packages that are named otherwise than their modules.
+PACKAGES = {"pysat": "python-sat"}
 # A program that does not know --version may do anything.
 VERSION_SECONDS = 5
 MOST_VERSION = 4096
@@ -110,7 +114,7 @@ ROWS = (
     sat("lingeling", native("lingeling", "-q", "{options}", "{instance}"),
         in_pysat("lingeling", proof=True)),
     sat("maplechrono", native("maplechrono", "-model", "{options}", "{instance}"),
-        native("MapleLCMDistChronoBT", "-model", "{options}", "{instance}"),
+        native("maplelcm", "-model", "{options}", "{instance}", stands_in="MapleLCMDistChronoBT"),
         in_pysat("maplechrono", proof=True)),
     sat("kissat", native("kissat", "-q", "{options}", "{instance}",
                          proof=("-q", "-n", "--no-binary", "{options}", "{instance}", "{proof}")),
@@ -143,7 +147,8 @@ ROWS = (
     Tool("z3", "SMT", ("smt2",), "smt", (native("z3", "{options}", "{instance}"),)),
     Tool("cvc5", "SMT", ("smt2",), "smt", (native("cvc5", "{options}", "{instance}"),)),
     Tool("bitwuzla", "SMT", ("smt2", "btor2"), "smt",
-         (native("bitwuzla", "{options}", "{instance}"),)),
+         (native("bitwuzla", "{options}", "{instance}"),
+          python("smt", "{instance}", needs="bitwuzla", stands_in="Bitwuzla's Python package"))),
     Tool("boolector", "SMT", ("smt2", "btor"), "smt",
          (native("boolector", "{options}", "{instance}"),)),
     Tool("swipl", "LP", ("pl",), "goal",
@@ -173,6 +178,8 @@ def find(tool: Tool, extra: tuple[str, ...] = (), executable: str | None = None,
         if suffix and form.module:
             continue
         found = shutil.which(form.program + suffix, path=path)
+        if not found and not suffix and not form.module:
+            found = shutil.which(form.program + PLAIN, path=path)
         if found and (not form.module or importlib.util.find_spec(form.module)):
             return Found(form, found)
     return None
@@ -181,7 +188,8 @@ def find(tool: Tool, extra: tuple[str, ...] = (), executable: str | None = None,
 def version(found: Found) -> str:
     """The first line that the program says of its version."""
     if found.form.module:
-        return f"{found.form.module} {importlib.metadata.version('python-sat')}"
+        package = PACKAGES.get(found.form.module, found.form.module)
+        return f"{found.form.module} {importlib.metadata.version(package)}"
     if not found.form.version:
         return package_version(found.path)
     command = ["timeout", str(VERSION_SECONDS), found.path, found.form.version]

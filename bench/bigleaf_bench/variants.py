@@ -22,7 +22,7 @@ class Expectation:
     least: float = 0.0
     most: float = 1.0
     pool: bool | None = None
-    mechanism: str = ""
+    mechanisms: tuple[str, ...] = ()  # that provide the heap; none: any
 
 
 @dataclass(frozen=True)
@@ -35,16 +35,18 @@ class Kind:
     text: str
 
 
+# Bigleaf inside the program, or serving a static one from outside.
+OURS = ("bigleaf", "injected")
 # A heap that grows in steps keeps a tail on base pages, hence not 1.0.
 KINDS = {
     "base": Kind(("--heap=none", "--image=off"), Expectation(most=0.01), False,
                  "the program as it is, on base pages"),
-    "thp": Kind(("--pages=thp",), Expectation(0.5, pool=False, mechanism="bigleaf"), True,
+    "thp": Kind(("--pages=thp",), Expectation(0.5, pool=False, mechanisms=OURS), True,
                 "Bigleaf's heap on transparent huge pages"),
-    "hugetlb": Kind(("--pages=hugetlb",), Expectation(0.5, pool=True, mechanism="bigleaf"),
+    "hugetlb": Kind(("--pages=hugetlb",), Expectation(0.5, pool=True, mechanisms=OURS),
                     True, "Bigleaf's heap on the hugetlb pool"),
     "glibc": Kind(("--heap=glibc", "--image=off"),
-                  Expectation(0.05, mechanism="glibc-tunable"), True,
+                  Expectation(0.05, mechanisms=("glibc-tunable",)), True,
                   "glibc's own heap with its hugetlb tunable"),
     "other": Kind(("--heap=none", "--image=off"), Expectation(), True,
                   "another allocator, by its environment or its own build"),
@@ -104,7 +106,7 @@ def read(table, base: Path) -> Variant:
         (*kind.run, *table.texts("arguments")), tuple(environment.items()),
         tuple(str((base / os.path.expandvars(p)).resolve()) for p in table.texts("path")),
         table.take("suffix", str, ""),
-        Expectation(least, most, kind.expect.pool, kind.expect.mechanism),
+        Expectation(least, most, kind.expect.pool, kind.expect.mechanisms),
         tuple(preload))
     table.done()
     return result

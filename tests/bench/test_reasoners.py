@@ -44,3 +44,14 @@ def test_maxsat_and_mus(tmp_path):
     path.write_text(UNSAT.replace("4\n", "5\n", 1) + "1 2 0\n", encoding="ascii")
     core = answers.mus(run("mus", path))
     assert core.text == "core" and len(numpy.unique(core.witness)) == 4
+
+
+def test_smt(tmp_path):
+    pytest.importorskip("bitwuzla")
+    path = tmp_path / "a.smt2"
+    path.write_text("(set-logic QF_BV)(declare-const a (_ BitVec 8))(assert (= a #x07))(check-sat)"
+                    "(assert (bvult a #x07))(check-sat)\n", encoding="ascii")
+    assert answers.smt(run("smt", path)).text == "sat unsat"
+    path.write_text("(bad", encoding="ascii")
+    ended = run("smt", path)
+    assert ended.exit_status == 1 and answers.smt(ended).text == ""

@@ -109,6 +109,13 @@ def test_misses_per_second_are_on_the_papers_scale():
     assert float(found[2]) == pytest.approx(3.04, rel=0.05)
 
 
+def test_every_variant_beside_the_base(results):
+    rows = tables.table_variants(results)
+    assert [row[:5] for row in rows if row[0] in ("minisat", "all")] == [
+        ["minisat", "thp", "4.00", "3.00", "25.00"], ["all", "thp", "6.00", "4.00", "33.33"]]
+    assert "Variants beside base" in tables.variants(results)
+
+
 def test_table_3_counts_timeouts_as_the_limit(results):
     # minisat: a, b, and c with 100 s against 28 s. clasp: a; a crash is no time.
     assert tables.table_3(results) == [
