@@ -104,7 +104,7 @@ static enum bl_step take_option(const struct bl_cursor *c, struct request *r) {
 }
 
 static bool did_something(const struct bl_attach *a) {
-    return a->hold.calls || a->longest_call_ns;
+    return a->visitor.calls || a->longest_collapse_ns;
 }
 
 static int print(const struct bl_command *self, const struct bl_attach *a,
@@ -170,14 +170,14 @@ static void watch(struct bl_attach *a, bool json) {
     do {
         const struct bl_backing before = a->after;
         const double cpu = a->cpu_seconds;
-        const uint64_t held = a->hold.held_ns;
+        const uint64_t held = a->visitor.hold.total_ns;
         bl_attach_round(a);
         const uint64_t huge = bl_backing_total(&a->after).huge;
         const uint64_t was = bl_backing_total(&before).huge;
         const uint64_t gain = huge > was ? huge - was : 0;
         if (gain >= GAIN_BYTES && !json && !a->ended)
             bl_attach_round_line(stdout, a, &before);
-        const uint64_t cost = (a->hold.held_ns - held) / 1000000 +
+        const uint64_t cost = (a->visitor.hold.total_ns - held) / 1000000 +
                               (uint64_t)((a->cpu_seconds - cpu) * 1000);
         pause_ms = next_pause(pause_ms, gain, cost);
     } while (!a->wrong && !a->ended && pause_between(a, signals, pause_ms));

@@ -4,11 +4,12 @@
 //
 // A *round* looks at the process's memory (smaps, pagemap), marks its large
 // writable areas so that what it touches next comes in huge pages
-// (MADV_HUGEPAGE, which only the process itself may ask for: a call injected
-// into a thread held for a moment, os/hold.h), and makes huge pages of what is
-// there (MADV_COLLAPSE): from outside where the kernel allows it, and then the
-// program is not stopped for it at all; else by injected calls in slices, each
-// a stop of a few milliseconds with a longer pause behind it.
+// (MADV_HUGEPAGE), and makes huge pages of what is there, one after the other
+// (MADV_COLLAPSE). Marks may only be set by the process itself; collapsing is
+// done from outside where the kernel allows it. What is left to the process is
+// done by a visitor (os/visitor.h), and the program is stopped once in a round:
+// for as long as it takes to let the visitor in. Else a thread of it waits only
+// where it touches a unit that is being collapsed.
 //
 // A 2 MiB unit is collapsed where at least half of it is resident and belongs
 // to this process alone: so memory at most doubles where it is thinnest, and
@@ -20,8 +21,8 @@
 #include "cli/cli.h"
 #include "cli/json.h"
 #include "os/backing.h"
-#include "os/hold.h"
 #include "os/target.h"
+#include "os/visitor.h"
 
 struct bl_attach_area {
     uint64_t start, end; // whole units
@@ -40,12 +41,12 @@ enum bl_attach_left {
 
 struct bl_attach {
     struct bl_target target; // const
-    struct bl_hold hold;
-    int handle; // of the process, for calls from outside; < 0: none
+    struct bl_visitor visitor;
+    bool visited; // a visitor is there
+    int handle;   // of the process, for calls from outside; < 0: none
     int claim;
     bool outside;       // collapses from outside
     bool may_inject;    // const
-    uint64_t unit_ns;   // what one unit took lately
     unsigned shortages; // refusals in a row
     char *wrong;        // why it went no further; NULL: nothing
     bool ended;         // the process is gone
@@ -54,8 +55,8 @@ struct bl_attach {
     unsigned marked_areas;
     uint64_t marked;
     uint64_t left[BL_LEFTS];
-    int last_errno;           // of BL_LEFT_FAILED
-    uint64_t longest_call_ns; // from outside
+    int last_errno;               // of BL_LEFT_FAILED
+    uint64_t longest_collapse_ns; // of one unit
     uint64_t begin_ns;
     double seconds, cpu_seconds;
     struct bl_backing before, after;

@@ -73,7 +73,7 @@ static bool may_inject(const struct bl_target *t) {
 }
 
 int bl_attach_open(struct bl_attach *a, int pid) {
-    *a = (struct bl_attach){.handle = -1, .claim = -1, .unit_ns = 4000000};
+    *a = (struct bl_attach){.handle = -1, .claim = -1};
     a->begin_ns = bl_hold_now_ns();
     if (bl_target_read(pid, &a->target) < 0) {
         a->wrong = bl_xstrdup("does not exist");
@@ -88,6 +88,7 @@ int bl_attach_open(struct bl_attach *a, int pid) {
         return -1;
     }
     a->handle = bl_target_handle(pid);
+    a->outside = a->handle >= 0;
     a->may_inject = may_inject(&a->target);
     const int error = bl_backing_read(pid, &a->before, NULL, NULL);
     a->after = a->before;

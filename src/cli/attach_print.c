@@ -50,7 +50,7 @@ static void text_left(FILE *out, const struct bl_attach *a) {
 }
 
 void bl_attach_text(FILE *out, const struct bl_attach *a) {
-    const struct bl_hold *h = &a->hold;
+    const struct bl_hold *h = &a->visitor.hold;
     fprintf(out, "bigleaf: process %d, %s\n", a->target.pid, program(a));
     text_change(out, "heap", a->before.region[BL_REGION_HEAP],
                 a->after.region[BL_REGION_HEAP]);
@@ -59,12 +59,11 @@ void bl_attach_text(FILE *out, const struct bl_attach *a) {
     fprintf(out, "  marked       %.1f MiB in %u areas\n", mib(a->marked),
             a->marked_areas);
     fprintf(out, "  stops        %llu, %.2f ms in all, the longest %.2f ms\n",
-            (unsigned long long)h->holds, ms(h->held_ns), ms(h->longest_ns));
-    if (a->longest_call_ns)
-        fprintf(
-            out,
-            "  collapsed    from outside, at most %.2f ms for a huge page\n",
-            ms(a->longest_call_ns));
+            (unsigned long long)h->count, ms(h->total_ns), ms(h->longest_ns));
+    if (a->longest_collapse_ns)
+        fprintf(out, "  collapsed    by %s, at most %.2f ms for a huge page\n",
+                a->outside ? "this command" : "a thread in the program",
+                ms(a->longest_collapse_ns));
     fprintf(out, "  cost         %.3f s, %.3f s of it processor time here\n",
             a->seconds, a->cpu_seconds);
     text_left(out, a);
@@ -77,7 +76,7 @@ void bl_attach_line(FILE *out, const struct bl_attach *a) {
         const struct bl_region_backing after = bl_backing_total(&a->after);
         fprintf(out, " %10.1f MiB  %5.1f %% -> %5.1f %%  stop %.2f ms",
                 mib(after.bytes), share(bl_backing_total(&a->before)),
-                share(after), ms(a->hold.longest_ns));
+                share(after), ms(a->visitor.hold.longest_ns));
     }
     fprintf(out, "  %s", program(a));
     if (a->ended)
@@ -96,21 +95,22 @@ void bl_attach_round_line(FILE *out, const struct bl_attach *a,
             "%9.1f s  round %u: %.1f MiB, %.1f %% -> %.1f %% huge, "
             "longest stop so far %.2f ms\n",
             a->seconds, a->rounds, mib(after.bytes), share(before),
-            share(after), ms(a->hold.longest_ns));
+            share(after), ms(a->visitor.hold.longest_ns));
     fflush(out);
 }
 
 static void json_cost(struct bl_json *j, const struct bl_attach *a) {
+    const struct bl_hold *h = &a->visitor.hold;
     bl_json_u64(j, "rounds", a->rounds);
     bl_json_real(j, "seconds", a->seconds, 6);
     bl_json_real(j, "cpu_seconds", a->cpu_seconds, 6);
-    bl_json_u64(j, "stops", a->hold.holds);
-    bl_json_u64(j, "calls", a->hold.calls);
-    bl_json_real(j, "stopped_seconds", (double)a->hold.held_ns / 1e9, 6);
-    bl_json_real(j, "longest_stop_seconds", (double)a->hold.longest_ns / 1e9,
-                 6);
-    bl_json_real(j, "longest_outside_seconds", (double)a->longest_call_ns / 1e9,
-                 6);
+    bl_json_u64(j, "stops", h->count);
+    bl_json_u64(j, "calls", a->visitor.calls);
+    bl_json_real(j, "stopped_seconds", (double)h->total_ns / 1e9, 6);
+    bl_json_real(j, "longest_stop_seconds", (double)h->longest_ns / 1e9, 6);
+    bl_json_bool(j, "from_outside", a->outside);
+    bl_json_real(j, "longest_collapse_seconds",
+                 (double)a->longest_collapse_ns / 1e9, 6);
 }
 
 void bl_attach_json(struct bl_json *j, const struct bl_attach *a) {

@@ -27,13 +27,8 @@ uint64_t bl_hold_now_ns(void) {
 #include <sys/wait.h>
 
 #define STOP_WAIT_MS 1000
-#define DEEP_TRIES 20 // of 10 ms each
-#define TRIES 300     // of 1 ms each
-#define LEFTOVER_TRIES 200
-#define STUB_BYTES 112
-#define ROOM_BYTES 128
-#define MAPS_CAPACITY (4 * BL_MIB)
-#define SYSCALL_STOP (SIGTRAP | 0x80)
+#define DEEP_TRIES 20       // of 10 ms each
+#define TRIES 300           // of 1 ms each
 #define LONG_MODE_CODE 0x33 // the code segment of 64-bit programs
 
 #ifndef PTRACE_GET_RSEQ_CONFIGURATION
@@ -56,29 +51,28 @@ static struct user_regs_struct saved(const struct bl_hold *h) {
     return r;
 }
 
-// The registers with which the thread goes on where no kernel restarts its
-// system call: what the kernel would make of them.
-static struct user_regs_struct restarted(struct user_regs_struct r) {
+void bl_hold_home(const struct bl_hold *h, struct user_regs_struct *out) {
+    struct user_regs_struct r = saved(h);
+    *out = r;
     if ((long long)r.orig_rax < 0)
-        return r;
+        return;
     switch (-(long long)r.rax) {
     case RESTARTSYS:
     case RESTARTNOINTR:
     case RESTARTNOHAND:
-        r.rax = r.orig_rax;
-        r.rip -= 2;
+        out->rax = r.orig_rax;
+        out->rip -= 2;
         break;
     case RESTARTBLOCK:
-        r.rax = SYS_restart_syscall;
-        r.rip -= 2;
+        out->rax = SYS_restart_syscall;
+        out->rip -= 2;
         break;
     default:
         break;
     }
-    return r;
 }
 
-static bool peek(int tid, uint64_t at, void *to, size_t words) {
+bool bl_hold_peek(int tid, uint64_t at, void *to, size_t words) {
     for (size_t i = 0; i < words; i++) {
         errno = 0;
         const long word = ptrace(PTRACE_PEEKDATA, tid, at + i * 8, 0);
@@ -89,7 +83,7 @@ static bool peek(int tid, uint64_t at, void *to, size_t words) {
     return true;
 }
 
-static bool poke(int tid, uint64_t at, const void *from, size_t words) {
+bool bl_hold_poke(int tid, uint64_t at, const void *from, size_t words) {
     for (size_t i = 0; i < words; i++) {
         long word;
         memcpy(&word, (const char *)from + i * 8, sizeof word);
@@ -97,78 +91,6 @@ static bool poke(int tid, uint64_t at, const void *from, size_t words) {
             return false;
     }
     return true;
-}
-
-// Backwards: a rest begins as a stub does, by which the next one knows it.
-static void clear(int tid, uint64_t at, size_t words) {
-    for (size_t i = words; i-- > 0;)
-        ptrace(PTRACE_POKEDATA, tid, at + i * 8, 0);
-}
-
-// The system call, the registers it may change, and a jump home.
-static void write_stub(unsigned char stub[STUB_BYTES],
-                       const struct user_regs_struct *home) {
-    const struct {
-        unsigned char prefix, load; // mov $imm64, %register
-        uint64_t value;
-    } loads[] = {{0x48, 0xb8, home->rax}, {0x48, 0xb9, home->rcx},
-                 {0x48, 0xba, home->rdx}, {0x48, 0xbe, home->rsi},
-                 {0x48, 0xbf, home->rdi}, {0x49, 0xb8, home->r8},
-                 {0x49, 0xb9, home->r9},  {0x49, 0xba, home->r10},
-                 {0x49, 0xbb, home->r11}};
-    static const unsigned char jump[] = {0xff, 0x25, 0, 0, 0, 0}; // jmp *0(rip)
-    unsigned char *p = stub;
-    memset(stub, 0, STUB_BYTES);
-    *p++ = 0x0f;
-    *p++ = 0x05;
-    for (size_t i = 0; i < BL_ARRAY_LEN(loads); i++) {
-        *p++ = loads[i].prefix;
-        *p++ = loads[i].load;
-        memcpy(p, &loads[i].value, sizeof loads[i].value);
-        p += sizeof loads[i].value;
-    }
-    memcpy(p, jump, sizeof jump);
-    memcpy(p + sizeof jump, &home->rip, sizeof home->rip);
-}
-
-// Where the vdso ends; 0: there is none.
-static uint64_t vdso_end(int pid) {
-    uint64_t end = 0;
-    char *text = malloc(MAPS_CAPACITY);
-    const long n = text ? bl_file_read_maps(pid, text, MAPS_CAPACITY) : -ENOMEM;
-    const char *name = n > 0 ? strstr(text, "[vdso]") : NULL;
-    const char *line = name;
-    while (line && line > text && line[-1] != '\n')
-        line--;
-    const char *dash = line ? strchr(line, '-') : NULL;
-    if (dash) {
-        dash++;
-        bl_read_hex(&dash, &end);
-    }
-    free(text);
-    return end;
-}
-
-// The last bytes of the vdso are nobody's where they are zero, or what a
-// killed command left, whose thread may still be on its way home: for that it
-// is given time.
-static enum bl_hold_result find_room(struct bl_hold *h) {
-    unsigned char there[STUB_BYTES];
-    static const unsigned char ours[] = {0x0f, 0x05, 0x48, 0xb8};
-    bool zero = true;
-    if (h->room)
-        return BL_HOLD_OK;
-    const uint64_t end = vdso_end(h->pid);
-    if (end == 0 || !peek(h->tid, end - ROOM_BYTES, there, STUB_BYTES / 8))
-        return BL_HOLD_UNFIT;
-    for (size_t i = 0; i < STUB_BYTES; i++)
-        zero &= there[i] == 0;
-    if (!zero && memcmp(there, ours, sizeof ours) != 0)
-        return BL_HOLD_UNFIT;
-    if (!zero && h->leftovers++ < LEFTOVER_TRIES)
-        return BL_HOLD_AGAIN;
-    h->room = end - ROOM_BYTES;
-    return BL_HOLD_OK;
 }
 
 // In a restartable sequence: the kernel aborts it only where it finds the
@@ -183,9 +105,9 @@ static bool in_sequence(int tid, uint64_t rip) {
     const long got = ptrace(PTRACE_GET_RSEQ_CONFIGURATION, tid, sizeof c, &c);
     if (got != (long)sizeof c || c.area == 0)
         return false;
-    if (!peek(tid, c.area + 8, &sequence, 1) || sequence == 0)
+    if (!bl_hold_peek(tid, c.area + 8, &sequence, 1) || sequence == 0)
         return false;
-    return !peek(tid, sequence, part, BL_ARRAY_LEN(part)) ||
+    return !bl_hold_peek(tid, sequence, part, BL_ARRAY_LEN(part)) ||
            rip - part[1] < part[2];
 }
 
@@ -243,16 +165,17 @@ static enum bl_hold_result seize(int tid) {
     return result;
 }
 
-static enum bl_hold_result examine(struct bl_hold *h) {
+static enum bl_hold_result examine(struct bl_hold *h, int tid) {
     struct user_regs_struct r;
-    if (ptrace(PTRACE_GETREGS, h->tid, 0, &r) != 0)
+    if (ptrace(PTRACE_GETREGS, tid, 0, &r) != 0 ||
+        ptrace(PTRACE_GETSIGMASK, tid, sizeof h->mask, &h->mask) != 0)
         return BL_HOLD_GONE;
-    if (in_sequence(h->tid, r.rip))
+    if (in_sequence(tid, r.rip))
         return BL_HOLD_AGAIN;
-    if (r.cs != LONG_MODE_CODE || dispatches_calls(h->tid))
+    if (r.cs != LONG_MODE_CODE || dispatches_calls(tid))
         return BL_HOLD_UNFIT;
     memcpy(h->registers, &r, sizeof r);
-    return find_room(h);
+    return BL_HOLD_OK;
 }
 
 static enum bl_hold_result hold_thread(struct bl_hold *h, int tid) {
@@ -260,22 +183,19 @@ static enum bl_hold_result hold_thread(struct bl_hold *h, int tid) {
     enum bl_hold_result result = seize(tid);
     if (result != BL_HOLD_OK)
         return result;
-    h->stopped_ns = bl_hold_now_ns();
-    h->tid = tid;
-    h->called = false;
-    result = examine(h);
-    if (result != BL_HOLD_OK) {
+    result = examine(h, tid);
+    if (result == BL_HOLD_OK)
+        h->tid = tid;
+    else
         ptrace(PTRACE_DETACH, tid, 0, 0);
-        h->tid = 0;
-    }
     return result;
 }
 
 // One try with the calmest thread that can be had.
-static enum bl_hold_result try_once(struct bl_hold *h) {
+static enum bl_hold_result try_once(struct bl_hold *h, int pid) {
     struct bl_target_thread threads[64];
     const size_t n =
-        bl_target_threads(h->pid, h->turn++, threads, BL_ARRAY_LEN(threads));
+        bl_target_threads(pid, h->turn++, threads, BL_ARRAY_LEN(threads));
     if (n == 0)
         return BL_HOLD_GONE;
     switch (threads[0].calm) {
@@ -295,11 +215,9 @@ static enum bl_hold_result try_once(struct bl_hold *h) {
 
 enum bl_hold_result bl_hold_begin(struct bl_hold *h, int pid) {
     enum bl_hold_result result = BL_HOLD_AGAIN;
-    h->pid = pid;
-    h->signals = bl_file_block_signals();
     unsigned deep = 0;
     for (unsigned i = 0; i < TRIES && result == BL_HOLD_AGAIN; i++) {
-        result = try_once(h);
+        result = try_once(h, pid);
         if (result == BL_HOLD_DEEP && deep++ < DEEP_TRIES) {
             bl_file_sleep_ms(10);
             result = BL_HOLD_AGAIN;
@@ -307,121 +225,53 @@ enum bl_hold_result bl_hold_begin(struct bl_hold *h, int pid) {
             bl_file_sleep_ms(1);
         }
     }
-    if (result != BL_HOLD_OK)
-        bl_file_restore_signals(h->signals);
     return result;
 }
 
 static void note_end(struct bl_hold *h) {
     const uint64_t ns = bl_hold_now_ns() - h->since_ns;
     h->tid = 0;
-    h->holds++;
-    h->held_ns += ns;
+    h->count++;
+    h->total_ns += ns;
     if (ns > h->longest_ns)
         h->longest_ns = ns;
-    bl_file_restore_signals(h->signals);
 }
 
-// At a stop inside the kernel's handling of signals.
-static void give_back(struct bl_hold *h, long signal) {
-    struct user_regs_struct r = saved(h);
-    if (h->called) {
-        ptrace(PTRACE_SETREGS, h->tid, 0, &r);
-        clear(h->tid, h->room, STUB_BYTES / 8);
-    }
-    ptrace(PTRACE_DETACH, h->tid, 0, signal);
+// Seen to its end: others wait for that.
+void bl_hold_lost(struct bl_hold *h) {
+    int status;
+    await(h->tid, &status, STOP_WAIT_MS);
     note_end(h);
 }
 
-// Runs up to the next stop, which should be one of a system call.
-static enum bl_hold_result step(struct bl_hold *h) {
-    int status;
-    if (ptrace(PTRACE_SYSCALL, h->tid, 0, 0) != 0 ||
-        waitpid(h->tid, &status, __WALL) < 0 || !WIFSTOPPED(status)) {
-        note_end(h);
-        return BL_HOLD_GONE;
-    }
-    if (WSTOPSIG(status) == SYSCALL_STOP)
-        return BL_HOLD_OK;
-    give_back(h, status >> 16 ? 0 : WSTOPSIG(status));
-    return BL_HOLD_AGAIN;
-}
-
-static bool prepare(struct bl_hold *h) {
-    unsigned char stub[STUB_BYTES];
-    const struct user_regs_struct home = restarted(saved(h));
-    if (h->called)
-        return true;
-    write_stub(stub, &home);
-    h->called = poke(h->tid, h->room, stub, STUB_BYTES / 8);
-    return h->called;
-}
-
-enum bl_hold_result bl_hold_madvise(struct bl_hold *h, uint64_t at,
-                                    uint64_t bytes, int advice, long *result) {
-    if (!prepare(h)) {
-        give_back(h, 0);
-        return BL_HOLD_UNFIT;
-    }
-    struct user_regs_struct r = restarted(saved(h));
-    r.rip = h->room;
-    r.rax = SYS_madvise;
-    r.orig_rax = (unsigned long long)-1;
-    r.rdi = at;
-    r.rsi = bytes;
-    r.rdx = (unsigned long long)advice;
-    if (ptrace(PTRACE_SETREGS, h->tid, 0, &r) != 0) {
-        note_end(h);
-        return BL_HOLD_GONE;
-    }
-    enum bl_hold_result stopped = step(h); // in
-    if (stopped == BL_HOLD_OK)
-        stopped = step(h); // and out
-    if (stopped != BL_HOLD_OK)
-        return stopped;
-    if (ptrace(PTRACE_GETREGS, h->tid, 0, &r) != 0) {
-        note_end(h);
-        return BL_HOLD_GONE;
-    }
-    h->calls++;
-    *result = (long)r.rax;
-    return BL_HOLD_OK;
-}
-
-// Where calls were made the thread stands at the end of one. It is brought on,
-// without an instruction of its own, to where the kernel restarts calls.
-void bl_hold_end(struct bl_hold *h) {
+bool bl_hold_settle(struct bl_hold *h, int *signal) {
     int status = 0;
-    if (!h->called) {
-        give_back(h, 0);
-        return;
-    }
     if (ptrace(PTRACE_INTERRUPT, h->tid, 0, 0) != 0 ||
         ptrace(PTRACE_CONT, h->tid, 0, 0) != 0 ||
-        waitpid(h->tid, &status, __WALL) < 0 || !WIFSTOPPED(status)) {
-        note_end(h);
-        return;
-    }
-    give_back(h, status >> 16 ? 0 : WSTOPSIG(status));
+        waitpid(h->tid, &status, __WALL) < 0 || !WIFSTOPPED(status))
+        return false;
+    *signal = status >> 16 ? 0 : WSTOPSIG(status);
+    return true;
+}
+
+// The registers last: until then the thread would find home by itself.
+void bl_hold_restore(struct bl_hold *h) {
+    struct user_regs_struct r = saved(h);
+    ptrace(PTRACE_SETSIGMASK, h->tid, sizeof h->mask, &h->mask);
+    ptrace(PTRACE_SETREGS, h->tid, 0, &r);
+}
+
+void bl_hold_release(struct bl_hold *h, int signal) {
+    ptrace(PTRACE_DETACH, h->tid, 0, (long)signal);
+    note_end(h);
 }
 
 #else
 
 enum bl_hold_result bl_hold_begin(struct bl_hold *h, int pid) {
-    h->pid = pid;
-    return BL_HOLD_UNFIT;
-}
-
-enum bl_hold_result bl_hold_madvise(struct bl_hold *h, uint64_t at,
-                                    uint64_t bytes, int advice, long *result) {
     (void)h;
-    (void)at;
-    (void)bytes;
-    (void)advice;
-    *result = 0;
+    (void)pid;
     return BL_HOLD_UNFIT;
 }
-
-void bl_hold_end(struct bl_hold *h) { h->tid = 0; }
 
 #endif

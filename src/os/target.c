@@ -33,7 +33,6 @@
 #define PAGEMAP_PRESENT ((uint64_t)1 << 63)
 #define PAGEMAP_OWN ((uint64_t)1 << 56) // mapped once
 #define MOST_THREADS 4096
-#define MOST_PREPARED 16
 
 // PAGEMAP_SCAN (Linux 6.7), whose header the C library may lack.
 #define SCAN_REQUEST _IOWR('f', 16, struct scan_arguments)
@@ -239,6 +238,21 @@ size_t bl_target_threads(int pid, unsigned turn, struct bl_target_thread *out,
     return n;
 }
 
+bool bl_target_has_thread(int pid, const char *name) {
+    static int tids[MOST_THREADS];
+    char path[PATH_LENGTH];
+    char text[32];
+    const size_t n = list_threads(pid, tids, MOST_THREADS);
+    for (size_t i = 0; i < n; i++) {
+        const long got = bl_os_read_file(path_of(path, pid, tids[i], "/comm"),
+                                         text, sizeof text);
+        if (got > 0 && (size_t)got == strlen(name) + 1 &&
+            memcmp(text, name, strlen(name)) == 0)
+            return true;
+    }
+    return false;
+}
+
 // Units that are huge already need nothing.
 static void drop_huge(int pagemap, uint64_t start, size_t units,
                       uint16_t *own) {
@@ -291,22 +305,18 @@ int bl_target_resident(int pid, uint64_t start, size_t units, uint16_t *own) {
     return result;
 }
 
-void bl_target_prepare(size_t units) {
+void bl_target_prepare(void) {
     static char *room;
-    if (!room)
-        room = bl_file_scratch((MOST_PREPARED + 1) * BL_HUGE_SIZE);
+    if (!room) {
+        room = bl_file_scratch(2 * BL_HUGE_SIZE);
+        bl_syscall3(SYS_madvise, room, BL_HUGE_SIZE, MADV_HUGEPAGE);
+    }
     if (!room)
         return;
-    if (units > MOST_PREPARED)
-        units = MOST_PREPARED;
-    const size_t bytes = units * BL_HUGE_SIZE;
-    bl_syscall3(SYS_madvise, room, bytes, MADV_HUGEPAGE);
-    for (size_t u = 0; u < units; u++)
-        __atomic_store_n(room + u * BL_HUGE_SIZE, 1, __ATOMIC_RELAXED);
-    bl_syscall3(SYS_madvise, room, bytes, MADV_DONTNEED);
+    __atomic_store_n(room, 1, __ATOMIC_RELAXED);
+    bl_syscall3(SYS_madvise, room, BL_HUGE_SIZE, MADV_DONTNEED);
     // Of nothing: what comes before the collapse itself is what counts.
-    bl_syscall3(SYS_madvise, room + MOST_PREPARED * BL_HUGE_SIZE, BL_HUGE_SIZE,
-                MADV_COLLAPSE);
+    bl_syscall3(SYS_madvise, room + BL_HUGE_SIZE, BL_HUGE_SIZE, MADV_COLLAPSE);
 }
 
 int bl_target_handle(int pid) {

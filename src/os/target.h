@@ -52,15 +52,18 @@ struct bl_target_thread {
 size_t bl_target_threads(int pid, unsigned turn, struct bl_target_thread *out,
                          size_t capacity);
 
+// Whether one of them is called `name`.
+bool bl_target_has_thread(int pid, const char *name);
+
 // Of each 2 MiB of [start, start + units * 2 MiB): how many base pages are
 // resident and belong to this process alone; 0 where it is huge already.
 // 0 or -errno.
 int bl_target_resident(int pid, uint64_t start, size_t units, uint16_t *own);
 
-// Has the kernel find `units` huge pages and empty its queues of fresh pages
-// (which a collapse waits for), here and now, so that the next collapse, in
-// whatever process, finds that done.
-void bl_target_prepare(size_t units);
+// Has the kernel find a huge page, back it and put it back, and empty its
+// queues of fresh pages (which a collapse waits for), here and now, so that the
+// next collapse on this processor finds that done.
+void bl_target_prepare(void);
 
 // Makes huge pages of what is there, from outside (Linux 6.1, CAP_SYS_NICE).
 // `handle` is that of `bl_target_handle`. 0 or -errno.

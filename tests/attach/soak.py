@@ -3,8 +3,8 @@
 """Attaches to programs at random moments and asks them for their answers.
 
 Each attach is one of three kinds: from outside as far as the kernel allows it;
-without CAP_SYS_NICE, so that every collapse is a call injected into the
-program; and ended by SIGKILL at a random moment. A program's answer must be
+without CAP_SYS_NICE, so that every collapse is a call of the visitor's; and
+ended by SIGKILL at a random moment. A program's answer must be
 right however often it was attached to, and it must not be traced afterwards.
 
     soak.py --count 1000        the long form, some ten minutes
@@ -52,7 +52,9 @@ class Tally:
     late: int = 0  # the program had ended
     runs: dict[str, int] = field(default_factory=dict)
     stops: list[float] = field(default_factory=list)  # the longest of each
+    # The longest collapse of one huge page, of each.
     outside: list[float] = field(default_factory=list)
+    inside: list[float] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
 
 
@@ -129,8 +131,9 @@ def attach(command: str, pid: int, rng: random.Random, tally: Tally) -> None:
         return
     if report["stops"]:
         tally.stops.append(report["longest_stop_seconds"] * 1000)
-    if report["longest_outside_seconds"]:
-        tally.outside.append(report["longest_outside_seconds"] * 1000)
+    if report["longest_collapse_seconds"]:
+        times = tally.outside if report["from_outside"] else tally.inside
+        times.append(report["longest_collapse_seconds"] * 1000)
     if tracer_of(pid):
         tally.faults.append(f"process {pid} is still traced by {tracer_of(pid)}")
 
@@ -198,7 +201,8 @@ def main() -> int:
     print(f"{tally.attaches} attaches, {tally.killed} of them killed, {tally.late} to "
           f"programs that ended meanwhile; runs: {tally.runs}")
     print_times("longest stop of an attach", tally.stops)
-    print_times("longest collapse from outside", tally.outside)
+    print_times("longest collapse of a huge page, from outside", tally.outside)
+    print_times("longest collapse of a huge page, by the visitor", tally.inside)
     for fault in tally.faults:
         print("FAIL", fault)
     return 1 if tally.faults else 0

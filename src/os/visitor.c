@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: MIT
+#include "os/visitor.h"
+
+#if defined(__x86_64__)
+
+#include "os/file.h"
+#include "os/target.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+
+#define MAPS_CAPACITY (4 * BL_MIB)
+#define MOST_VDSO (64 * BL_KIB)
+#define SYSCALL_STOP (SIGTRAP | 0x80)
+#define STUB_STOPS 4       // of the two system calls up to clone
+#define TRIES 300          // of 1 ms each, until a thread has no signal to take
+#define HOME_TRIES 200     // of 1 ms each, for a thread on its way home
+#define VISITOR_TRIES 3000 // and for the end of another one's visitor
+#define CLONE_A_THREAD                                                         \
+    (CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |        \
+     CLONE_SYSVSEM)
+
+// The stub. The held thread runs it from `BEGIN`, the visitor finds itself at
+// `visit` after each call: behind that is its end.
+enum { NAME = 0, ALL_SIGNALS = 16, MASK = 24, BEGIN = 32, STUB_BYTES = 192 };
+static const char visitor_name[16] = "bigleaf-visitor";
+
+struct stub {
+    unsigned char bytes[STUB_BYTES];
+    size_t used;
+    size_t visit;
+};
+
+static void put(struct stub *s, const void *bytes, size_t n) {
+    BL_CHECK(n <= sizeof s->bytes - s->used);
+    memcpy(s->bytes + s->used, bytes, n);
+    s->used += n;
+}
+
+// An instruction of one or two bytes with an operand.
+static void put_with(struct stub *s, const char *code, const void *operand,
+                     size_t n) {
+    put(s, code, strlen(code));
+    put(s, operand, n);
+}
+
+static void put_call(struct stub *s, uint32_t number) {
+    put_with(s, "\xb8", &number, sizeof number); // mov $number,%eax
+    put(s, "\x0f\x05", 2);                       // syscall
+}
+
+// rt_sigprocmask(SIG_SETMASK, what lies at `at`, ...)
+static void put_set_mask(struct stub *s, uint32_t at) {
+    const uint32_t how = SIG_SETMASK;
+    const uint32_t distance = at - (uint32_t)s->used - 7;
+    put_with(s, "\x48\x8d\x35", &distance,
+             sizeof distance);             // lea at(%rip),%rsi
+    put_with(s, "\xbf", &how, sizeof how); // mov $how,%edi
+    put_call(s, SYS_rt_sigprocmask);
+}
+
+// Loads what the calls have changed, and jumps to where the thread was.
+static void put_way_home(struct stub *s, const struct user_regs_struct *home) {
+    const struct {
+        char move[3]; // to the register
+        uint64_t value;
+    } loads[] = {{"\x48\xb8", home->rax}, {"\x48\xb9", home->rcx},
+                 {"\x48\xba", home->rdx}, {"\x48\xbe", home->rsi},
+                 {"\x48\xbf", home->rdi}, {"\x49\xba", home->r10},
+                 {"\x49\xbb", home->r11}};
+    for (size_t i = 0; i < BL_ARRAY_LEN(loads); i++)
+        put_with(s, loads[i].move, &loads[i].value, sizeof loads[i].value);
+    put(s, "\xff\x25\0\0\0\0", 6); // jmp *(%rip)
+    put(s, &home->rip, sizeof home->rip);
+}
+
+static void make_stub(struct stub *s, const struct user_regs_struct *home,
+                      uint64_t mask) {
+    const uint64_t all = UINT64_MAX;
+    const uint32_t mask_bytes = sizeof mask;
+    const uint32_t flags = CLONE_A_THREAD;
+    *s = (struct stub){.used = 0};
+    put(s, visitor_name, sizeof visitor_name);
+    put(s, &all, sizeof all);
+    put(s, &mask, sizeof mask);
+    put(s, "\x31\xd2", 2);                                   // xor %edx,%edx
+    put_with(s, "\x41\xba", &mask_bytes, sizeof mask_bytes); // mov ...,%r10d
+    put_set_mask(s, ALL_SIGNALS);
+    put_with(s, "\xbf", &flags, sizeof flags); // mov $flags,%edi
+    put(s, "\x31\xf6", 2);                     // xor %esi,%esi
+    put_call(s, SYS_clone);
+    put(s, "\x85\xc0\x74", 4); // test %eax,%eax; jz the visitor's end
+    const size_t branch = s->used - 1;
+    put_set_mask(s, MASK);
+    put_way_home(s, home);
+    s->visit = s->used;
+    put(s, "\x0f\x05", 2); // syscall
+    s->bytes[branch] = (unsigned char)(s->used - branch - 1);
+    put(s, "\x31\xff", 2); // xor %edi,%edi
+    put_call(s, SYS_exit);
+}
+
+// The vdso of a process, as far as it matters here.
+struct vdso {
+    uint64_t start, end;
+    unsigned char bytes[MOST_VDSO];
+};
+
+static bool find_vdso(int pid, struct vdso *v) {
+    char *text = malloc(MAPS_CAPACITY);
+    const long n = text ? bl_file_read_maps(pid, text, MAPS_CAPACITY) : -ENOMEM;
+    const char *p = n > 0 ? strstr(text, "[vdso]") : NULL;
+    while (p && p > text && p[-1] != '\n')
+        p--;
+    const bool found = p && bl_read_hex(&p, &v->start) && *p++ == '-' &&
+                       bl_read_hex(&p, &v->end) &&
+                       v->end - v->start <= sizeof v->bytes &&
+                       v->end - v->start > STUB_BYTES;
+    free(text);
+    return found;
+}
+
+static enum bl_hold_result read_vdso(int pid, struct vdso *v) {
+    const size_t n = v->end - v->start;
+    const struct iovec here = {v->bytes, n};
+    const struct iovec there = {(void *)(uintptr_t)v->start, n};
+    if (process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)n)
+        return BL_HOLD_OK;
+    return errno == ESRCH   ? BL_HOLD_GONE
+           : errno == EPERM ? BL_HOLD_DENIED
+                            : BL_HOLD_UNFIT;
+}
+
+// Where a system call instruction lies; 0: nowhere.
+static uint64_t find_call(const struct vdso *v) {
+    for (size_t i = 0; i + 1 < v->end - v->start; i++) {
+        if (v->bytes[i] == 0x0f && v->bytes[i + 1] == 0x05)
+            return v->start + i;
+    }
+    return 0;
+}
+
+static bool is_zero(const unsigned char *p, size_t n) {
+    while (n && p[n - 1] == 0)
+        n--;
+    return n == 0;
+}
+
+// The last bytes of the vdso are nobody's where they are zero, or what a
+// killed command has left: its visitor may still make a call, and the thread
+// that was held may be on its way home. For that they are given time.
+static enum bl_hold_result find_room(struct bl_visitor *v) {
+    static struct vdso vdso;
+    unsigned home = 0;
+    if (!find_vdso(v->pid, &vdso))
+        return BL_HOLD_UNFIT;
+    const unsigned char *room =
+        vdso.bytes + (vdso.end - vdso.start) - STUB_BYTES;
+    v->stub = vdso.end - STUB_BYTES;
+    for (unsigned i = 0; i < VISITOR_TRIES; i++) {
+        const enum bl_hold_result result = read_vdso(v->pid, &vdso);
+        if (result != BL_HOLD_OK)
+            return result;
+        v->system_call = find_call(&vdso);
+        const bool empty = is_zero(room, STUB_BYTES);
+        if (v->system_call == 0 ||
+            (!empty && memcmp(room, visitor_name, sizeof visitor_name) != 0))
+            return BL_HOLD_UNFIT;
+        home = bl_target_has_thread(v->pid, visitor_name) ? 0 : home + 1;
+        if (empty || home > HOME_TRIES)
+            return BL_HOLD_OK;
+        bl_file_sleep_ms(1);
+    }
+    return BL_HOLD_BUSY;
+}
+
+// Backwards: a rest begins as a stub does, by which the next one knows it.
+static void clear(int tid, uint64_t stub) {
+    for (size_t i = STUB_BYTES; i > 0; i -= sizeof(long))
+        ptrace(PTRACE_POKEDATA, tid, stub + i - sizeof(long), 0);
+}
+
+// Runs on to the next stop. A signal of the last one goes with it: under the
+// stub's mask that is SIGSTOP, whose stop is over for this thread at once.
+static bool run_on(int tid, int *status) {
+    const int signal = WSTOPSIG(*status);
+    const bool pass = *status >> 16 == 0 && signal != SYSCALL_STOP;
+    return ptrace(PTRACE_SYSCALL, tid, 0, (long)(pass ? signal : 0)) == 0 &&
+           waitpid(tid, status, __WALL) > 0 && WIFSTOPPED(*status);
+}
+
+// Has the held thread run the stub up to the end of clone.
+static enum bl_hold_result run_stub(struct bl_visitor *v) {
+    const int tid = v->hold.tid;
+    int status = W_STOPCODE(SYSCALL_STOP);
+    for (unsigned stops = 0; stops < STUB_STOPS;) {
+        if (!run_on(tid, &status)) {
+            bl_hold_lost(&v->hold);
+            return BL_HOLD_GONE;
+        }
+        unsigned long made = 0;
+        if (status >> 16 == PTRACE_EVENT_CLONE) {
+            ptrace(PTRACE_GETEVENTMSG, tid, 0, &made);
+            v->tid = (int)made;
+        } else if (WSTOPSIG(status) == SYSCALL_STOP) {
+            stops++;
+        } else if (status >> 16 == 0 && stops == 0) {
+            // A signal that came before the stub could block it.
+            bl_hold_restore(&v->hold);
+            clear(tid, v->stub);
+            bl_hold_release(&v->hold, WSTOPSIG(status));
+            return BL_HOLD_AGAIN;
+        }
+    }
+    return BL_HOLD_OK;
+}
+
+static enum bl_hold_result let_home(struct bl_visitor *v) {
+    int signal = 0;
+    if (!bl_hold_settle(&v->hold, &signal)) {
+        bl_hold_lost(&v->hold);
+        return BL_HOLD_GONE;
+    }
+    bl_hold_restore(&v->hold);
+    if (!v->tid)
+        clear(v->hold.tid, v->stub);
+    bl_hold_release(&v->hold, signal);
+    return v->tid ? BL_HOLD_OK : BL_HOLD_FULL;
+}
+
+static enum bl_hold_result clone_visitor(struct bl_visitor *v) {
+    const long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE;
+    struct user_regs_struct r;
+    struct stub stub;
+    const int tid = v->hold.tid;
+    bl_hold_home(&v->hold, &r);
+    make_stub(&stub, &r, v->hold.mask);
+    r.rip = v->stub + BEGIN;
+    r.orig_rax = (unsigned long long)-1;
+    if (!bl_hold_poke(tid, v->stub, stub.bytes, STUB_BYTES / sizeof(long)) ||
+        ptrace(PTRACE_SETOPTIONS, tid, 0, options) != 0 ||
+        ptrace(PTRACE_SETREGS, tid, 0, &r) != 0) {
+        bl_hold_release(&v->hold, 0);
+        return BL_HOLD_UNFIT;
+    }
+    v->visit = v->stub + stub.visit;
+    const enum bl_hold_result result = run_stub(v);
+    return result == BL_HOLD_OK ? let_home(v) : result;
+}
+
+// It has been killed, with the program. Seen to its end: the program's own
+// parent waits for that.
+static bool lost(struct bl_visitor *v) {
+    int status;
+    while (waitpid(v->tid, &status, __WALL) > 0 && WIFSTOPPED(status))
+        ;
+    v->tid = 0;
+    return false;
+}
+
+// Runs into a system call and out of it.
+static bool run_call(int tid) {
+    int status = W_STOPCODE(SYSCALL_STOP);
+    for (unsigned stops = 0; stops < 2;) {
+        if (!run_on(tid, &status))
+            return false;
+        stops += WSTOPSIG(status) == SYSCALL_STOP;
+    }
+    return true;
+}
+
+static bool call(struct bl_visitor *v, long number, uint64_t a, uint64_t b,
+                 uint64_t c, long *result) {
+    struct user_regs_struct r;
+    if (ptrace(PTRACE_GETREGS, v->tid, 0, &r) != 0)
+        return lost(v);
+    r.rip = v->visit;
+    r.rax = (unsigned long long)number;
+    r.orig_rax = (unsigned long long)-1;
+    r.rdi = a;
+    r.rsi = b;
+    r.rdx = c;
+    if (ptrace(PTRACE_SETREGS, v->tid, 0, &r) != 0 || !run_call(v->tid) ||
+        ptrace(PTRACE_GETREGS, v->tid, 0, &r) != 0)
+        return lost(v);
+    *result = (long)r.rax;
+    return true;
+}
+
+_Static_assert(sizeof(cpu_set_t) <= sizeof((struct bl_visitor *)0)->processors,
+               "processors fit");
+
+// Not where its cpuset lacks the processor: then it runs where it may.
+static void share_processor(struct bl_visitor *v) {
+    cpu_set_t before;
+    cpu_set_t one;
+    const int here = sched_getcpu();
+    if (here < 0 || sched_getaffinity(0, sizeof before, &before) != 0)
+        return;
+    CPU_ZERO(&one);
+    CPU_SET((size_t)here, &one);
+    v->pinned = sched_setaffinity(v->tid, sizeof one, &one) == 0 &&
+                sched_setaffinity(0, sizeof one, &one) == 0;
+    memcpy(v->processors, &before, sizeof before);
+}
+
+static void leave_processor(struct bl_visitor *v) {
+    cpu_set_t before;
+    memcpy(&before, v->processors, sizeof before);
+    if (v->pinned)
+        sched_setaffinity(0, sizeof before, &before);
+    v->pinned = false;
+}
+
+// Waits for the visitor at its first instruction, and names it.
+static enum bl_hold_result receive(struct bl_visitor *v) {
+    int status;
+    long got;
+    if (waitpid(v->tid, &status, __WALL) < 0 || !WIFSTOPPED(status)) {
+        lost(v);
+        return BL_HOLD_GONE;
+    }
+    share_processor(v);
+    return call(v, SYS_prctl, PR_SET_NAME, v->stub + NAME, 0, &got)
+               ? BL_HOLD_OK
+               : BL_HOLD_GONE;
+}
+
+enum bl_hold_result bl_visitor_begin(struct bl_visitor *v, int pid) {
+    v->pid = pid;
+    v->tid = 0;
+    v->signals = bl_file_block_signals();
+    enum bl_hold_result result = find_room(v);
+    bool again = result == BL_HOLD_OK;
+    for (unsigned i = 0; i < TRIES && again; i++) {
+        result = bl_hold_begin(&v->hold, pid);
+        if (result == BL_HOLD_OK)
+            result = clone_visitor(v);
+        again = result == BL_HOLD_AGAIN;
+        if (again)
+            bl_file_sleep_ms(1);
+    }
+    if (result == BL_HOLD_OK)
+        result = receive(v);
+    if (result != BL_HOLD_OK) {
+        leave_processor(v);
+        bl_file_restore_signals(v->signals);
+    }
+    return result;
+}
+
+bool bl_visitor_madvise(struct bl_visitor *v, uint64_t at, uint64_t bytes,
+                        int advice, long *result) {
+    v->calls++;
+    return call(v, SYS_madvise, at, bytes, (uint64_t)advice, result);
+}
+
+// By an instruction of the vdso's own, for the stub goes first.
+void bl_visitor_end(struct bl_visitor *v) {
+    struct user_regs_struct r;
+    int status = W_STOPCODE(SYSCALL_STOP);
+    if (v->tid && ptrace(PTRACE_GETREGS, v->tid, 0, &r) == 0) {
+        r.rip = v->system_call;
+        r.rax = SYS_exit;
+        r.orig_rax = (unsigned long long)-1;
+        r.rdi = 0;
+        if (ptrace(PTRACE_SETREGS, v->tid, 0, &r) == 0)
+            clear(v->tid, v->stub);
+        while (run_on(v->tid, &status))
+            ;
+    }
+    if (v->tid)
+        lost(v);
+    leave_processor(v);
+    bl_file_restore_signals(v->signals);
+}
+
+#else
+
+enum bl_hold_result bl_visitor_begin(struct bl_visitor *v, int pid) {
+    v->pid = pid;
+    return BL_HOLD_UNFIT;
+}
+
+bool bl_visitor_madvise(struct bl_visitor *v, uint64_t at, uint64_t bytes,
+                        int advice, long *result) {
+    (void)v;
+    (void)at;
+    (void)bytes;
+    (void)advice;
+    *result = 0;
+    return false;
+}
+
+void bl_visitor_end(struct bl_visitor *v) { v->tid = 0; }
+
+#endif
