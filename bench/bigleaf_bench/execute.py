@@ -132,7 +132,7 @@ def run(job: Job, found: tools.Found, context: Context, runner: Runner,
     environment = {MARK: str(context.folder)}
     if found.form.module:
         environment["PYTHONPATH"] = PACKAGES
-    load = os.getloadavg()[0]
+    load, given = os.getloadavg()[0], backing.given()
     measured = runner.run(command, output, seconds_of(job, context.campaign), environment)
     if measured.termination == "killed":
         return None
@@ -141,7 +141,7 @@ def run(job: Job, found: tools.Found, context: Context, runner: Runner,
     text = read_text(output)
     if job.purpose == TLB:
         return {**record, **counted(measured, report, text)}
-    record["backing"] = backing.summary(read_json(report))
+    record["backing"] = backing.summary(read_json(report), given)
     return judged(job, record, measured, text, scratch, context)
 
 

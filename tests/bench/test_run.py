@@ -31,6 +31,21 @@ def test_from_the_file_to_the_report(bench):
     assert again.status == 0 and bench.records() == records, "nothing runs twice"
 
 
+def test_workers_have_cores_of_their_own(bench):
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("one core")
+    for i in range(4):
+        bench.write(f"{i}.cnf", UNSAT)
+    bench.write("campaign.toml", HEAD + bench.tool("right", "sleep 0.5; exit 20") + BASE)
+    ended = bench.run("--workers=2")
+    assert ended.status == 0, ended.err
+    records = bench.records()
+    assert [r["status"] for r in records] == ["ok"] * 4
+    notes = json.loads((bench.results / "notes.json").read_text(encoding="utf-8"))
+    if notes["machine"]["cores"]:
+        assert len({tuple(r["cores"]) for r in records}) == 2
+
+
 def test_statuses(bench):
     bench.write("a.cnf", UNSAT)
     bench.write("campaign.toml", HEAD + "".join((

@@ -9,7 +9,8 @@ import glob
 import pytest
 from conftest import BASE, HEAD, UNSAT
 
-from bigleaf_bench import pool
+from bigleaf_bench import backing, pool
+from bigleaf_bench import campaign as campaigns
 
 # 48 MiB of heap for half a second.
 LARGE = "import time\nx = [bytes(1 << 20) for _ in range(48)]\ntime.sleep(0.5)\n"
@@ -95,3 +96,17 @@ def test_a_library_that_is_missing_or_none(bench):
     assert found["unset"]["status"] == "missing tool ($BIGLEAF_NOWHERE)"
     assert found["text"]["status"] == "ok" and not found["text"]["valid"]
     assert found["text"]["objection"] == "a library of LD_PRELOAD could not be loaded"
+
+
+@pytest.mark.parametrize(("variant", "given", "objection"), [
+    ("base", 0, ""), ("base", 4000, "not seen"), ("base", None, "not seen"),
+    ("thp", 0, "not seen"),
+])
+def test_a_peak_that_was_not_seen(tmp_path, variant, given, objection):
+    text = f'{HEAD}[[tools]]\nuse = "minisat"\nsets = ["all"]\n[[variants]]\nname = "{variant}"\n'
+    (wanted,) = campaigns.parse(tmp_path / "c.toml", text).variants
+    seen = {"heap": "bigleaf", "heap_reason": "", "wall_seconds": 3.0, "bytes": 40 << 20,
+            "peak_rss_bytes": 130 << 20, "heap_bytes": 40 << 20, "pool_bytes": 0,
+            "heap_huge_bytes": 0 if variant == "base" else 40 << 20, "given": given}
+    said = backing.objection(wanted, seen, "")
+    assert objection in said and bool(said) == bool(objection)
