@@ -86,6 +86,12 @@ def test_unrolled_btor2(tmp_path):
         assert answer("z3", generate("bmc_btor2", str(path), frames), "-in") == wanted
 
 
+def test_a_word_level_model(tmp_path):
+    path = tmp_path / "datapath.btor2"
+    path.write_text(generate("datapath_btor2", "--registers=2", "--width=4"), encoding="ascii")
+    assert answer("z3", generate("bmc_btor2", str(path), "3"), "-in") == "unsat"
+
+
 def test_wrong_files_in_one_line(tmp_path):
     path = tmp_path / "x.aig"
     path.write_text("nothing", encoding="ascii")
