@@ -48,6 +48,8 @@ ALSO = {
     "runtime.c.o": {"at_quick_exit"},
     # Once, under BIGLEAF=off: finds the malloc of the C library.
     "libc_heap.c.o": {"dlsym"},
+    # The dlopen and dlsym that ours jump to.
+    "late.c.o": {"dlvsym"},
     # operator new is malloc, which may be replaced. The rest is weak: who
     # calls operator new brings the C++ library.
     "abi_cxx.cc.o": {
