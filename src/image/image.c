@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Walks the mappings of this process once. What is mapped is believed to be
-// the file at its path only where device and inode agree, so a program that
-// was upgraded while it starts is copied from memory or left alone.
+// Walks the mappings of this process, at start and again for libraries that
+// come later. What is mapped is believed to be the file at its path only where
+// device and inode agree, so a program that was upgraded while it starts is
+// copied from memory or left alone.
 //
 #include "image/image.h"
 
@@ -50,6 +51,9 @@ static struct {
     int directory; // -1: none, for `no_directory`
     const char *no_directory;
     bool random;
+    bool watching;    // text is wanted, and the start went well
+    bool late;        // this walk is not the first
+    const char *stay; // why nothing is replaced in this walk
 } image;
 
 uint32_t bl_image_records(const struct bl_image_record **out) {
@@ -108,11 +112,38 @@ static bool is_data(const struct bl_elf *elf, const struct bl_maps_entry *e) {
     return false;
 }
 
+static struct bl_image_record *find_record(const char *path, uint64_t address) {
+    for (uint32_t i = 0; i < image.count; i++) {
+        struct bl_image_record *r = &image.records[i];
+        if (r->address == address && bl_str_eq(r->path, path))
+            return r;
+    }
+    return NULL;
+}
+
+// In a walk that is not the first. Whose mapping was replaced is here again
+// only when the library was unloaded and came back.
+static bool take_up_record(struct object *o, const char *path,
+                           uint64_t address) {
+    o->record = find_record(path, address);
+    if (!o->record)
+        return o->fd < 0 || !bl_shadow_is_one(path, &o->facts);
+    if (o->record->mechanism <= BL_IMAGE_FILE)
+        return false;
+    o->record->unit_bytes = 0;
+    o->record->huge_bytes = 0;
+    return true;
+}
+
 // Only the program itself is ever placed before it starts.
-static bool make_record(struct object *o, const char *path) {
-    o->record = add_record(path);
+static bool make_record(struct object *o, const char *path, uint64_t address) {
+    if (image.late && !take_up_record(o, path, address))
+        return false;
+    if (!o->record)
+        o->record = add_record(path);
     if (!o->record)
         return false;
+    o->record->address = address;
     o->placed = o->fd >= 0 && bl_shadow_is_one(path, &o->facts);
     if (o->placed) {
         o->record->mechanism = BL_IMAGE_SHADOW;
@@ -178,7 +209,8 @@ static const char *map_shadow(struct bl_remap *r,
 }
 
 static const char *take_shadow(struct object *o, const struct window *w,
-                               struct bl_remap *r, uint64_t bias) {
+                               struct bl_remap *r, uint64_t bias,
+                               enum bl_image_mechanism *got) {
     struct bl_shadow shadow;
     const struct bl_shadow_source source = {
         .fd = o->fd,
@@ -191,7 +223,7 @@ static const char *take_shadow(struct object *o, const struct window *w,
         return image.no_directory;
     const char *wrong = bl_shadow_find(image.directory, &source, &shadow);
     if (wrong && is_inside(w, r) && bl_remap_is_huge_already(r)) {
-        o->record->mechanism = BL_IMAGE_FILE;
+        *got = BL_IMAGE_FILE;
         return NULL;
     }
     if (wrong)
@@ -201,8 +233,8 @@ static const char *take_shadow(struct object *o, const struct window *w,
     o->record->made |= shadow.made;
     wrong = map_shadow(r, &shadow, bias);
     bl_os_close(shadow.fd);
-    if (!wrong)
-        o->record->mechanism = BL_IMAGE_SHADOW;
+    if (r->shadowed)
+        *got = BL_IMAGE_SHADOW;
     return wrong;
 }
 
@@ -266,14 +298,17 @@ static const char *copy_inside(const struct window *w, struct bl_remap *r) {
 
 static void treat(struct object *o, const struct window *w, struct bl_remap *r,
                   uint32_t segment, uint64_t bias) {
+    enum bl_image_mechanism got = BL_IMAGE_NONE;
     const char *wrong = doubt(o, r, segment, bias);
     if (!wrong)
-        wrong = take_shadow(o, w, r, bias);
-    if (!wrong)
-        return;
-    note_reason(o->record, wrong);
-    if (copy_inside(w, r) == NULL && o->record->mechanism < BL_IMAGE_ANONYMOUS)
-        o->record->mechanism = BL_IMAGE_ANONYMOUS;
+        wrong = take_shadow(o, w, r, bias, &got);
+    if (wrong) {
+        note_reason(o->record, wrong);
+        if (copy_inside(w, r) == NULL)
+            got = BL_IMAGE_ANONYMOUS;
+    }
+    if (o->record->mechanism < got)
+        o->record->mechanism = got;
 }
 
 // Cheap enough for every mapping of every start: only what passes is opened.
@@ -305,14 +340,18 @@ static void take_entry(struct object *objects, uint32_t *count,
         o->wrong ? o->elf.count : segment_of(&o->elf, e, &bias);
     set_inside(w, &r);
     choose_units(o, w, segment, bias, &r);
-    if (r.start >= r.end || (!o->record && !make_record(o, e->path)))
+    const uint64_t address =
+        segment == o->elf.count ? e->start - e->offset : bias;
+    if (r.start >= r.end || (!o->record && !make_record(o, e->path, address)))
         return;
     set_mapped(w, &r);
     o->record->unit_bytes += r.end - r.start;
-    if (!o->placed)
+    if (image.stay)
+        note_reason(o->record, image.stay);
+    else if (!o->placed)
         treat(o, w, &r, segment, bias);
-    else
-        bl_remap_is_huge_already(&r);
+    else if (!bl_remap_is_huge_already(&r))
+        note_reason(o->record, bl_remap_no_huge_page);
     o->record->huge_bytes += r.huge;
 }
 
@@ -323,8 +362,7 @@ static bool is_hole(const struct bl_maps_entry *a,
            a->inode == b->inode;
 }
 
-static void take_all(const struct bl_maps *maps) {
-    struct object objects[OBJECTS];
+static void take_all(const struct bl_maps *maps, struct object *objects) {
     struct bl_maps_entry next;
     struct window w = {.free_from = 0};
     uint32_t count = 0;
@@ -375,18 +413,26 @@ static const char *must_not_start(void) {
     return NULL;
 }
 
-static const char *start_text(void) {
+// Not on the stack: a late walk runs on whatever stack dlopen was called.
+static const char *take_text(void) {
+    const size_t bytes = OBJECTS * sizeof(struct object);
+    struct object *const objects = bl_file_scratch(bytes);
     struct bl_maps maps;
-    if (bl_maps_read(0, &maps) < 0)
-        return "the list of mappings cannot be read";
-    image.random = bl_file_addresses_are_random();
-    image.no_directory =
-        bl_shadow_open_directory(image.options.directory, &image.directory);
-    take_all(&maps);
-    if (image.directory >= 0)
-        bl_os_close(image.directory);
-    bl_maps_free(&maps);
-    return NULL;
+    if (!objects)
+        return "no memory to look at the mappings";
+    const int read = bl_maps_read(0, &maps);
+    if (read == 0) {
+        image.random = bl_file_addresses_are_random();
+        image.no_directory =
+            bl_shadow_open_directory(image.options.directory, &image.directory);
+        take_all(&maps, objects);
+        if (image.directory >= 0)
+            bl_os_close(image.directory);
+        image.directory = -1;
+        bl_maps_free(&maps);
+    }
+    bl_file_scratch_free(objects, bytes);
+    return read < 0 ? "the list of mappings cannot be read" : NULL;
 }
 
 static void start_written(void) {
@@ -429,6 +475,11 @@ static void say_record(const struct bl_image_record *r) {
     bl_message_end(&t);
 }
 
+static void say_records(uint32_t from) {
+    for (uint32_t i = from; i < image.count && image.options.verbose; i++)
+        say_record(&image.records[i]);
+}
+
 void bl_image_start(const struct bl_image_options *options) {
     image.options = *options;
     image.count = 0;
@@ -441,13 +492,23 @@ void bl_image_start(const struct bl_image_options *options) {
         return;
     const char *wrong = must_not_start();
     if (!wrong && text)
-        wrong = start_text();
+        wrong = take_text();
+    image.watching = text && !wrong;
     if (!wrong && written)
         start_written();
     if (wrong)
         note_program(wrong);
     else if (text && image.count == 0)
         note_program("no whole 2 MiB unit of text or read-only data");
-    for (uint32_t i = 0; i < image.count && options->verbose; i++)
-        say_record(&image.records[i]);
+    say_records(0);
+}
+
+bool bl_image_is_watching(void) { return image.watching; }
+
+void bl_image_take_late(void) {
+    const uint32_t before = image.count;
+    image.late = true;
+    image.stay = must_not_start();
+    (void)take_text();
+    say_records(before);
 }

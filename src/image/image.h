@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // The program image on huge pages: text and read-only data of the program and
-// of the libraries loaded with it, at start-up, while there is one thread.
+// of its libraries, at start-up and where one is loaded later, while there is
+// one thread.
 //
 // Each mapping that holds whole 2 MiB units gets the first of these that
 // serves, and a record that says which and why not a better one:
@@ -48,16 +49,23 @@ struct bl_image_record {
     char path[256];
     enum bl_image_mechanism mechanism;
     const char *reason;  // why not better, part of a sentence; NULL: it is best
+    uint64_t address;    // load bias, or where the file's first byte would lie
     uint64_t unit_bytes; // text and read-only data in whole 2 MiB units
     uint64_t huge_bytes; // of those, huge when start-up was over
     bool made;           // this process made the shadow
 };
 
 // For the preload constructor and static start-up. Does nothing in a program
-// with raised privileges (AT_SECURE). Needs 64 KiB of stack.
+// with raised privileges (AT_SECURE). Needs 16 KiB of stack.
 void bl_image_start(const struct bl_image_options *options);
 
-// What `bl_image_start` did, const after it. The number of records.
+// For libraries that were loaded since the last walk: the same for their text,
+// or where other threads run a record that says so. By one thread at a time,
+// and only where `bl_image_is_watching`. Needs 16 KiB of stack.
+void bl_image_take_late(void);
+bool bl_image_is_watching(void);
+
+// What was done. The number of records, which only grows.
 uint32_t bl_image_records(const struct bl_image_record **out);
 
 #endif

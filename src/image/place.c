@@ -39,6 +39,8 @@ struct place {
     int shadow_fd;     // in the program
     int program_fd;    // in the program
     struct bl_shadow shadow;
+    bool found; // the shadow, of `phase`
+    uint64_t phase;
     // The auxiliary vector.
     Elf64_auxv_t *vector;
     uint64_t vector_at; // in the program
@@ -148,20 +150,38 @@ static bool has_opened(const struct place *p, int there, uint64_t device,
     return same;
 }
 
-static const char *open_shadow(struct place *p) {
-    char path[BL_MAPS_PATH];
+static const char *find_shadow(struct place *p, uint64_t phase) {
     int directory;
     const struct bl_shadow_source source = {
         .fd = p->file,
         .path = p->path,
         .facts = p->facts,
         .elf = &p->elf,
-        .phase = p->new_bias % BL_HUGE_SIZE,
+        .phase = phase,
     };
     const char *wrong = bl_shadow_open_directory(p->shadow_root, &directory);
     if (wrong)
         return wrong;
     wrong = bl_shadow_get(directory, &source, MAKER_WAIT_MS, &p->shadow);
+    bl_os_close(directory);
+    p->found = !wrong;
+    p->phase = phase;
+    return wrong;
+}
+
+// Where the phase is known before the kernel has loaded the program, the
+// shadow is looked for, or made, while it is being loaded.
+static void find_shadow_early(struct place *p) {
+    if (!p->elf.position_independent || bl_file_addresses_are_random())
+        p->no_place = find_shadow(p, 0);
+}
+
+static const char *open_shadow(struct place *p) {
+    char path[BL_MAPS_PATH];
+    const uint64_t phase = p->new_bias % BL_HUGE_SIZE;
+    if (p->found && p->phase != phase)
+        return "mapped otherwise than its headers say";
+    const char *wrong = p->found ? NULL : find_shadow(p, phase);
     if (wrong)
         return wrong;
     if (bl_trace_descriptor_path(p->shadow.fd, path, sizeof path) < 0)
@@ -384,13 +404,26 @@ static const char *serve(struct place *p) {
     return wrong;
 }
 
+// Before the program runs: it may find nothing of ours in use, least of all
+// the file system that the shadow is on.
+static void close_here(struct place *p) {
+    if (p->found)
+        bl_os_close(p->shadow.fd);
+    bl_os_close(p->file);
+}
+
 BL_NORETURN static void companion(struct place *p, int target, int socket) {
     leave_caller(p, socket);
     const bool seized = seize(target, socket);
     bl_os_close(socket);
-    if (!seized || bl_trace_await_exec(target, &p->trace) < 0)
+    if (!seized)
+        _exit(1);
+    if (!p->no_place)
+        find_shadow_early(p);
+    if (bl_trace_await_exec(target, &p->trace) < 0)
         _exit(1);
     const char *wrong = serve(p);
+    close_here(p);
     if (wrong && p->verbose)
         say(p, wrong);
     if (p->next && p->trace.call_address)
@@ -419,7 +452,8 @@ static const char *start_companion(struct place *p) {
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         return "no socket to be had";
     const int target = bl_os_pid();
-    const int middle = fork();
+    // It only forks: not a page of memory is worth copying for it.
+    const int middle = vfork();
     if (middle == 0) {
         if (fork() == 0) {
             bl_os_close(ends[0]);

@@ -4,6 +4,9 @@
 #include "os/file.h"
 #include "os/os.h"
 
+const char bl_remap_no_huge_page[] =
+    "the kernel had no huge page for the shadow";
+
 static void *address(const struct bl_remap *r) {
     return (void *)(uintptr_t)r->start;
 }
@@ -36,22 +39,27 @@ const char *bl_remap_file(struct bl_remap *r, int shadow, uint64_t offset) {
         put_back(r);
         return "the kernel refused to map the shadow";
     }
+    r->shadowed = true;
     read_huge(r);
     if (r->huge == length(r))
         return NULL;
     // Split under memory pressure, or not huge when it was made.
     const int collapsed = bl_os.collapse(address(r), length(r));
     read_huge(r);
-    return collapsed < 0 ? "the kernel had no huge page for the shadow" : NULL;
+    return collapsed < 0 ? bl_remap_no_huge_page : NULL;
 }
 
-static bool fill_copy(unsigned char *copy, const struct bl_remap *r) {
+static const char *fill_copy(unsigned char *copy, const struct bl_remap *r) {
     bl_os.advise_huge(copy, length(r));
     __builtin_memcpy(copy, address(r), length(r));
     // Already huge where the kernel had the pages at hand.
     if (bl_file_huge_bytes(copy, length(r)) != (int64_t)length(r))
         bl_os.collapse(copy, length(r));
-    return bl_file_protect(copy, length(r), r->protection) == 0;
+    if (bl_file_huge_bytes(copy, length(r)) == 0)
+        return "the kernel had no huge page for a copy";
+    return bl_file_protect(copy, length(r), r->protection) < 0
+               ? "the system forbids executable copies"
+               : NULL;
 }
 
 const char *bl_remap_copy(struct bl_remap *r) {
@@ -60,9 +68,10 @@ const char *bl_remap_copy(struct bl_remap *r) {
     unsigned char *const copy = bl_file_scratch(length(r));
     if (!copy)
         return "no address space for a copy";
-    if (!fill_copy(copy, r)) {
+    const char *wrong = fill_copy(copy, r);
+    if (wrong) {
         bl_file_scratch_free(copy, length(r));
-        return "the system forbids executable copies";
+        return wrong;
     }
     if (bl_file_move_over(copy, length(r), address(r)) < 0) {
         bl_file_scratch_free(copy, length(r));

@@ -23,7 +23,10 @@ struct bl_remap {
     int file;            // the mapped file, to put back; -1: not to be had
     uint64_t offset;     // of `mapped_start` in it
     uint64_t huge;       // out: bytes huge afterwards
+    bool shadowed;       // out: the shadow is mapped, huge or not
 };
+
+extern const char bl_remap_no_huge_page[]; // a reason
 
 // Maps `shadow` at `offset` over the units. NULL, or why it was left.
 const char *bl_remap_file(struct bl_remap *r, int shadow, uint64_t offset);

@@ -5,11 +5,13 @@ have, on a good shadow, on a copy of its own, or as it was - and says which."""
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import random
 import resource
 import shutil
 import signal
+import stat
 import subprocess
 import tempfile
 import time
@@ -53,9 +55,26 @@ class Subject:
         checks.expect(good, f"{self.name}: {what}" + (f" ({says})" if says else "") +
                       ("" if good else f": {output!r} {said!r}"))
 
-    def is_huge(self, root: Path) -> bool:
-        with waiting(self.command(), self.environment(root)) as process:
-            return coverage_of(process.pid).share == 1.0
+    def check_shadowed(self, checks: Checks, root: Path, what: str) -> None:
+        """The output is right, and the shadow was mapped while the kernel had
+        huge pages for it."""
+        outputs: list[bytes] = []
+
+        def look() -> tuple[bool, str]:
+            output, said = self.run(root)
+            outputs.append(output)
+            good = "text shadow" in said
+            return good, f"{self.name}: {what} (text shadow)" + ("" if good else f": {said!r}")
+
+        checks.expect_huge(look)
+        checks.expect(set(outputs) == {self.expected}, f"{self.name}: {what}: output as without")
+
+    def check_huge(self, checks: Checks, root: Path, what: str) -> None:
+        def look() -> tuple[bool, str]:
+            with waiting(self.command(), self.environment(root)) as process:
+                return coverage_of(process.pid).share == 1.0, f"{self.name}: {what}"
+
+        checks.expect_huge(look)
 
 
 @contextlib.contextmanager
@@ -126,17 +145,33 @@ DAMAGES: list[Callable[[Path], None]] = [
 ]
 
 
+def is_sealed(path: Path, content: bytes) -> bool:
+    """A shadow with these bytes that only its owner may read, and its seal."""
+    for file in (path, path.with_name(path.name + ".seal")):
+        if not os.path.lexists(file):
+            return False
+        facts = file.lstat()
+        if (facts.st_mode, facts.st_uid, facts.st_nlink) != (stat.S_IFREG | 0o400,
+                                                             os.geteuid(), 1):
+            return False
+    return path.read_bytes() == content
+
+
 def damages(checks: Checks, subject: Subject) -> None:
     for damage in DAMAGES + ([give_away] if os.geteuid() == 0 else []):
+        what = f"after {damage.__name__.strip('<>')}"
         with shadow_root() as root:
             subject.check(checks, root, "shadow made")
             found = shadows(root)
             checks.expect(len(found) == 1, f"{subject.name}: one shadow")
             if not found:
                 return
+            content = found[0].read_bytes()
+            checks.expect(is_sealed(found[0], content), f"{subject.name}: sealed")
             damage(found[0])
-            subject.check(checks, root, f"after {damage.__name__.strip('<>')}", "text shadow")
-            subject.check(checks, root, "and once more", "text shadow")
+            subject.check_shadowed(checks, root, what)
+            checks.expect(is_sealed(found[0], content), f"{subject.name}: {what}: made anew")
+            subject.check_shadowed(checks, root, "and once more")
 
 
 def directories(checks: Checks, subject: Subject) -> None:
@@ -194,13 +229,13 @@ def room(checks: Checks, scratch: Path) -> None:
         if not root:
             return
         subjects = [Subject(scratch, f"room-{n}", ["-no-pie"], False) for n in range(3)]
-        subjects[0].check(checks, root, "the first of three", "text shadow")
-        subjects[1].check(checks, root, "the second of three", "text shadow")
+        subjects[0].check_shadowed(checks, root, "the first of three")
+        subjects[1].check_shadowed(checks, root, "the second of three")
         subjects[2].check(checks, root, "no room for the third", "too much of the tmpfs")
         long_ago = time.time() - 2 * 3600
         for seal in root.glob("bigleaf-*/room-0*.seal"):
             os.utime(seal, (long_ago, long_ago))
-        subjects[2].check(checks, root, "the first makes room", "text shadow")
+        subjects[2].check_shadowed(checks, root, "the first makes room")
         left = sorted(path.name[:6] for path in shadows(root))
         checks.expect(left == ["room-1", "room-2"], f"the unused one went: {left}")
         cleaned = subprocess.run([*run_command()[:1], "doctor", "--clean"], check=False,
@@ -249,7 +284,15 @@ def crowd(checks: Checks, subject: Subject) -> None:
         checks.expect(all(o == subject.expected for o in outputs),
                       f"{subject.name}: 50 at once, all outputs right")
         checks.expect(len(shadows(root)) == 1, f"{subject.name}: 50 at once, one shadow")
-        checks.expect(subject.is_huge(root), f"{subject.name}: huge afterwards")
+        subject.check_huge(checks, root, "huge afterwards")
+
+
+def await_makers(root: Path) -> None:
+    """A companion outlives the program that it was to place."""
+    for directory in root.glob("bigleaf-*"):
+        fd = os.open(directory, os.O_RDONLY)
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        os.close(fd)
 
 
 def kills(checks: Checks, subject: Subject, seed: int) -> None:
@@ -266,7 +309,8 @@ def kills(checks: Checks, subject: Subject, seed: int) -> None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-        subject.check(checks, root, "after 40 kills", "text shadow")
+        await_makers(root)
+        subject.check_shadowed(checks, root, "after 40 kills")
         left = [p.name for p in root.glob("bigleaf-*/*")]
         checks.expect(len(left) == 2, f"{subject.name}: a shadow, its seal, nothing else: {left}")
 

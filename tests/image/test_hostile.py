@@ -42,10 +42,12 @@ def mutate(chance: random.Random, data: bytearray) -> str:
     return " ".join(told)
 
 
-def outcome(command: list[str], env: dict[str, str]) -> tuple[int | str, bytes]:
+def outcome(command: list[str], env: dict[str, str], place: Path) -> tuple[int | str, bytes]:
+    """In `place`: what is no program any more goes to the shell, which may
+    read redirections in it and make files."""
     try:
-        done = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, capture_output=True,
-                              timeout=20, check=False)
+        done = subprocess.run(command, env=env, cwd=place, stdin=subprocess.DEVNULL,
+                              capture_output=True, timeout=20, check=False)
     except OSError as error:
         return error.errno or 0, b""
     except subprocess.TimeoutExpired:
@@ -61,6 +63,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as directory, shadow_root() as root:
         scratch = Path(directory)
         good = generate_program(scratch, "good", 6, ["-pie", "-fPIE"])
+        place = scratch / "place"
+        place.mkdir()
         env = environment(root)
         refused = same = 0
         for index in range(MUTATIONS):
@@ -70,13 +74,14 @@ def main() -> None:
             bad.unlink(missing_ok=True)
             bad.write_bytes(data)
             bad.chmod(0o755)
-            status, _ = outcome([bigleaf(), "align", "-o", str(scratch / "out"), str(bad)], env)
+            status, _ = outcome([bigleaf(), "align", "-o", str(scratch / "out"), str(bad)], env,
+                                place)
             if status not in (0, 2):
                 checks.expect(False, f"align ends with {status}: {told}")
             refused += status == 2
             plain = outcome([*run_command("--heap=none", "--image=off"), str(bad)],
-                            env | {"BIGLEAF_IMAGE": "off"})
-            placed = outcome([*run_command("--heap=none"), str(bad)], env)
+                            env | {"BIGLEAF_IMAGE": "off"}, place)
+            placed = outcome([*run_command("--heap=none"), str(bad)], env, place)
             if plain != placed:
                 checks.expect(False, f"{plain} became {placed}: {told}")
             same += plain == placed

@@ -108,6 +108,13 @@ def outcome(command: list[str], env: dict[str, str] | None = None) -> tuple[int,
     return done.returncode, done.stdout
 
 
+def look(name: str, program: list[str], env: dict[str, str]) -> tuple[bool, str]:
+    with waiting(run_command() + program, env) as process:
+        covered = coverage_of(process.pid)
+        return (covered.share == 1.0 and covered.units > 0,
+                f"{name}: {covered.huge >> 20} of {covered.units >> 20} MiB huge")
+
+
 def check(checks: Checks, name: str, program: list[str], huge: bool) -> None:
     expected = outcome(program)
     with shadow_root() as root:
@@ -117,10 +124,7 @@ def check(checks: Checks, name: str, program: list[str], huge: bool) -> None:
                 result = outcome(command + program, env)
             checks.expect(result == expected, f"{name}, {how}: {result} as without")
         if huge:
-            with waiting(run_command() + program, env) as process:
-                covered = coverage_of(process.pid)
-                checks.expect(covered.share == 1.0 and covered.units > 0,
-                              f"{name}: {covered.huge >> 20} of {covered.units >> 20} MiB huge")
+            checks.expect_huge(lambda: look(name, program, env))
         result = outcome(program, preloaded(root))
         checks.expect(result == expected, f"{name}, preloaded: {result} as without")
 

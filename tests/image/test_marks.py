@@ -60,6 +60,17 @@ def align(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
                           text=True, check=False)
 
 
+def look_shared(program: Path, env: dict[str, str]) -> tuple[bool, str]:
+    good = True
+    with waiting([str(program)], env) as one, waiting([str(program)], env) as two:
+        for process in (one, two):
+            mapped = [m for m in read_smaps(process.pid) if is_shadow(m.path)]
+            rss = sum(m.fields["Rss"] for m in mapped)
+            pss = sum(m.fields["Pss"] for m in mapped)
+            good &= coverage_of(process.pid).share == 1.0 and pss * 2 == rss > 0
+    return good, "align: huge and shared, by the mark alone"
+
+
 def files(checks: Checks, scratch: Path) -> None:
     program = generate_program(scratch, "program", 8, ["-pie", "-fPIE"])
     original = scratch / "original"
@@ -76,13 +87,7 @@ def files(checks: Checks, scratch: Path) -> None:
     forget_cache(program)
     with shadow_root() as root:
         env = preloaded(root, BIGLEAF_IMAGE="auto")
-        with waiting([str(program)], env) as one, waiting([str(program)], env) as two:
-            for process in (one, two):
-                mapped = [m for m in read_smaps(process.pid) if is_shadow(m.path)]
-                rss = sum(m.fields["Rss"] for m in mapped)
-                pss = sum(m.fields["Pss"] for m in mapped)
-                checks.expect(coverage_of(process.pid).share == 1.0 and pss * 2 == rss > 0,
-                              "align: huge and shared, by the mark alone")
+        checks.expect_huge(lambda: look_shared(program, env))
         with waiting([str(program)], preloaded(root, BIGLEAF_IMAGE="off")) as process:
             checks.expect(not any(is_shadow(m.path) for m in read_smaps(process.pid)),
                           "align: BIGLEAF_IMAGE=off overrides the mark")
@@ -120,13 +125,31 @@ def linked(checks: Checks, scratch: Path) -> None:
             with shadow_root() as root:
                 env = environment(root, BIGLEAF_IMAGE=wish)
                 command = [*run_command(f"--image={wish}"), str(program)]
-                with waiting(command, env) as process:
-                    text = [m for m in read_smaps(process.pid)
-                            if is_shadow(m.path) and "x" in m.permissions]
-                    good = len(text) == 1 and text[0].huge == UNIT
-                    checks.expect(good, f"200 KiB of text, {name}, {wish}: one huge page")
-                    process.stdin.close()
-                    checks.expect(process.stdout.read() == b"2\n", f"{name}, {wish}: output")
+                checks.expect_huge(lambda: look_small(command, env, f"{name}, {wish}"))
+
+
+def look_small(command: list[str], env: dict[str, str], name: str) -> tuple[bool, str]:
+    with waiting(command, env) as process:
+        text = [m for m in read_smaps(process.pid)
+                if is_shadow(m.path) and "x" in m.permissions]
+        process.stdin.close()
+        good = len(text) == 1 and text[0].huge == UNIT and process.stdout.read() == b"2\n"
+        return good, f"200 KiB of text, {name}: one huge page, output as it should"
+
+
+def look_written(program: Path, root: Path, wanted: str) -> tuple[bool, str]:
+    env = preloaded(root, BIGLEAF_IMAGE="off", BIGLEAF_DATA=wanted, BIGLEAF_STACK=wanted)
+    with waiting([str(program)], env) as process:
+        mappings = read_smaps(process.pid)
+        first = next(i for i, m in enumerate(mappings) if m.path == str(program))
+        last = next(i for i, m in enumerate(mappings[first:], first)
+                    if m.end + UNIT < mappings[i + 1].start)
+        data = sum(m.huge for m in mappings[first:last + 1])
+        stack = sum(m.huge for m in mappings if m.path == "[stack]")
+        process.stdin.close()
+        good = (data >= 18 << 20 and stack >= 4 << 20 if wanted == "on"
+                else data == stack == 0) and process.stdout.read() == b"1 1\n"
+        return good, f"data and stack {wanted}: {data >> 20} and {stack >> 20} MiB huge, output"
 
 
 def written(checks: Checks, scratch: Path) -> None:
@@ -136,20 +159,7 @@ def written(checks: Checks, scratch: Path) -> None:
     subprocess.run(["gcc", "-O0", "-w", "-o", program, source], check=True)
     with shadow_root() as root:
         for wanted in ("on", "off"):
-            env = preloaded(root, BIGLEAF_IMAGE="off", BIGLEAF_DATA=wanted, BIGLEAF_STACK=wanted)
-            with waiting([str(program)], env) as process:
-                mappings = read_smaps(process.pid)
-                first = next(i for i, m in enumerate(mappings) if m.path == str(program))
-                last = next(i for i, m in enumerate(mappings[first:], first)
-                            if m.end + UNIT < mappings[i + 1].start)
-                data = sum(m.huge for m in mappings[first:last + 1])
-                stack = sum(m.huge for m in mappings if m.path == "[stack]")
-                least = (18 << 20, 4 << 20) if wanted == "on" else (0, 0)
-                checks.expect((data >= least[0] and stack >= least[1]) if wanted == "on"
-                              else data == stack == 0,
-                              f"data and stack {wanted}: {data >> 20} and {stack >> 20} MiB huge")
-                process.stdin.close()
-                checks.expect(process.stdout.read() == b"1 1\n", f"data and stack {wanted}: output")
+            checks.expect_huge(lambda: look_written(program, root, wanted))
 
 
 def main() -> None:

@@ -25,15 +25,22 @@ RUNS = int(os.environ.get("BIGLEAF_TEST_RUNS", "15"))
 
 def sharing(checks: Checks, root: Path, name: str, command: list[str]) -> None:
     env = environment(root)
-    with waiting(run_command() + command, env) as one, \
-            waiting(run_command() + command, env) as two:
-        for process in (one, two):
-            shadows = [m for m in read_smaps(process.pid) if is_shadow(m.path)]
-            rss = sum(m.fields["Rss"] for m in shadows)
-            pss = sum(m.fields["Pss"] for m in shadows)
-            checks.expect(rss > 0 and abs(pss - rss / 2) <= rss * 0.02,
-                          f"{name}: Rss of its text {rss >> 10} KiB, Pss {pss >> 10} KiB")
-        checks.expect(coverage_of(two.pid).share == 1.0, f"{name}: the second is huge too")
+
+    def look() -> tuple[bool, str]:
+        good = True
+        told = []
+        with waiting(run_command() + command, env) as one, \
+                waiting(run_command() + command, env) as two:
+            for process in (one, two):
+                mapped = [m for m in read_smaps(process.pid) if is_shadow(m.path)]
+                rss = sum(m.fields["Rss"] for m in mapped)
+                pss = sum(m.fields["Pss"] for m in mapped)
+                good &= rss > 0 and abs(pss - rss / 2) <= rss * 0.02
+                good &= coverage_of(process.pid).share == 1.0
+                told.append(f"Rss of its text {rss >> 10} KiB, Pss {pss >> 10} KiB")
+        return good, f"{name}: huge, " + "; ".join(told)
+
+    checks.expect_huge(look)
 
 
 def seconds(command: list[str], env: dict[str, str]) -> float:
