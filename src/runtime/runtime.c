@@ -4,6 +4,7 @@
 #include "heap/heap.h"
 #include "image/image.h"
 #include "runtime/fork.h"
+#include "runtime/late.h"
 #include "runtime/libc_heap.h"
 #include "runtime/options.h"
 #include "runtime/report.h"
@@ -76,8 +77,10 @@ static void start_image(void) {
         .stack = bl_options.stack,
         .verbose = bl_options.verbose > 0,
     };
-    if (!is_off)
-        bl_image_start(&wanted);
+    if (is_off)
+        return;
+    bl_image_start(&wanted);
+    bl_late_start();
 }
 
 __attribute__((constructor(101))) static void

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: MIT
+"""Libraries that dlopen brings: their text goes onto huge pages when their
+first function is looked up; dlopen and dlsym do what they did for who calls."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from pathlib import Path
+
+from image_kit import (Checks, coverage_of, forget_cache, is_shadow, preloaded, read_smaps,
+                       shadow_root, waiting)
+
+# 8 MiB of text, of which a function at either end answers.
+LARGE = r"""
+__attribute__((noinline)) int first(int x) { return x + 1; }
+void gap(void) { __asm__ volatile("jmp 1f\n.skip 8388608,0x90\n1:"); }
+int large(int x) { return first(x) * 3; }
+"""
+
+# Found by the search path of the library that asks, and by no other.
+ASKER = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stddef.h>
+int which(void) { return 1; }
+int next_of_asker(void) {
+    int (*next)(void) = (int (*)(void))dlsym(RTLD_NEXT, "which");
+    return next ? next() : -1; }
+void *open_large(void) { return dlopen("liblarge.so", RTLD_NOW | RTLD_LOCAL); }
+"""
+
+NEXT = "int which(void) { return 2; }\n"
+
+MAIN = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int which(void); int next_of_asker(void); void *open_large(void);
+static void *idle(void *p) { pause(); return p; }
+int main(int argc, char **argv) {
+    pthread_t thread;
+    if (argc > 1 && atoi(argv[1])) pthread_create(&thread, NULL, idle, NULL);
+    printf("%d %d %s\n", which(), next_of_asker(), dlopen("liblarge.so", RTLD_NOW) ? "?" : "none");
+    dlerror();
+    for (int round = 0; round < 3; round++) {
+        void *library = open_large();
+        if (!library) { puts(dlerror()); return 1; }
+        int (*large)(int) = (int (*)(int))dlsym(library, "large");
+        void *missing = dlsym(library, "missing");
+        printf("%d %d %d\n", large ? large(round) : -1, missing != NULL, dlerror() != NULL);
+        if (round < 2) dlclose(library); }
+    fflush(stdout);
+    char c; while (read(0, &c, 1) > 0);
+    return 0; }
+"""
+
+
+def compile_c(output: Path, text: str, *flags: str) -> Path:
+    source = output.with_suffix(".c")
+    source.write_text(text)
+    subprocess.run(["gcc", "-O1", "-w", "-o", output, source, *flags], check=True)
+    forget_cache(output)
+    return output
+
+
+def build(scratch: Path) -> str:
+    inner = scratch / "inner"
+    inner.mkdir()
+    shared = ("-shared", "-fPIC")
+    compile_c(inner / "liblarge.so", LARGE, *shared)
+    compile_c(scratch / "libnext.so", NEXT, *shared)
+    compile_c(scratch / "libasker.so", ASKER, *shared, "-Wl,-rpath,$ORIGIN/inner", "-ldl",
+              f"-L{scratch}", "-Wl,--no-as-needed", "-lnext")
+    return str(compile_c(scratch / "program", MAIN, f"-L{scratch}", "-Wl,-rpath,$ORIGIN",
+                         "-Wl,-rpath-link", f"-Wl,{scratch}", "-Wl,--no-as-needed", "-lasker",
+                         "-lnext", "-ldl", "-pthread"))
+
+
+def look(program: str, root: Path, threads: str) -> tuple[bool, str]:
+    expected = subprocess.run([program, threads], stdin=subprocess.DEVNULL, check=True,
+                              capture_output=True).stdout
+    with waiting([program, threads], preloaded(root, BIGLEAF_VERBOSE="1")) as process:
+        covered = coverage_of(process.pid)
+        mapped = any(is_shadow(m.path) for m in read_smaps(process.pid))
+        process.stdin.close()
+        output = process.stdout.read()
+        said = process.stderr.read().decode()
+    if threads == "0":
+        good = mapped and covered.share == 1.0 and covered.units > 0
+    else:
+        good = not mapped and "liblarge.so: text none" in said and "threads run" in said
+    told = f"{threads} threads beside: {covered.huge >> 20} of {covered.units >> 20} MiB huge"
+    good &= output == expected
+    return good, told if good else f"{told}: {output!r} {said!r}"
+
+
+def main() -> None:
+    checks = Checks()
+    with tempfile.TemporaryDirectory() as directory, shadow_root() as root:
+        program = build(Path(directory))
+        for threads in ("0", "1"):
+            checks.expect_huge(lambda: look(program, root, threads))
+    checks.finish()
+
+
+if __name__ == "__main__":
+    main()
