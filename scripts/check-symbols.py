@@ -46,8 +46,14 @@ ALSO = {
     "abi_c.c.o": {"fputs"},
     # The report is due at quick_exit too; registering allocates nothing.
     "runtime.c.o": {"at_quick_exit"},
-    # Once, under BIGLEAF=off: finds the malloc of the C library.
-    "libc_heap.c.o": {"dlsym"},
+    # Once, under BIGLEAF=off: finds the malloc of the C library, or the one
+    # that the program was linked with under these names.
+    "libc_heap.c.o": {
+        "dlsym", "bl_libc_calloc", "bl_libc_free", "bl_libc_malloc",
+        "bl_libc_mallinfo2", "bl_libc_malloc_stats", "bl_libc_malloc_trim",
+        "bl_libc_malloc_usable_size", "bl_libc_mallopt", "bl_libc_memalign",
+        "bl_libc_realloc",
+    },
     # The dlopen and dlsym that ours jump to.
     "late.c.o": {"dlvsym"},
     # operator new is malloc, which may be replaced. The rest is weak: who

@@ -14,11 +14,15 @@
 // behind ours, so that the user's win. Ours go to the linker by -Xlinker: a
 // path may hold a comma, and -x tells the compiler nothing about them.
 //
+// A static program gets the C library's own malloc too, under other names
+// (libc_malloc.c): BIGLEAF=off then runs on it.
+//
 // With --libc=thp a static program gets the patched malloc of
 // packaging/glibc instead of 1.
 //
 #include "cli/cli.h"
 #include "cli/installed.h"
+#include "cli/libc_malloc.h"
 #include "cli/link_line.h"
 #include "cli/options.h"
 #include "cli/program.h"
@@ -32,6 +36,7 @@
 #include <unistd.h>
 
 #define LIBC_OPTION "--libc="
+#define RUNTIME "libbigleaf.a"
 
 enum libc_choice { LIBC_SYSTEM, LIBC_THP };
 
@@ -39,6 +44,7 @@ struct line {
     const struct bl_command *command;
     struct bl_link_line asks;
     enum libc_choice libc;
+    bool has_runtime;
     char **words; // what will be executed; ends with NULL
     size_t count;
 };
@@ -71,13 +77,18 @@ static void add_compiler(struct line *l) {
         add(l, is_cxx(l) ? "c++" : "cc");
 }
 
-// A file of ours that the link needs. 0, or the status to leave with.
-static int add_file(struct line *l, const char *name) {
+// Where a file of ours that the link needs should be.
+static char *own_file(const char *name) {
     const char *given = getenv("BIGLEAF_LIB");
     char path[PATH_MAX];
     char *slash = given && realpath(given, path) ? strrchr(path, '/') : NULL;
-    char *file = slash ? bl_xprintf("%.*s/%s", (int)(slash - path), path, name)
-                       : bl_installed_library(name);
+    return slash ? bl_xprintf("%.*s/%s", (int)(slash - path), path, name)
+                 : bl_installed_library(name);
+}
+
+// 0, or the status to leave with.
+static int add_file(struct line *l, const char *name) {
+    char *file = own_file(name);
     const bool found = access(file, R_OK) == 0;
     if (found)
         add_for_linker(l, file);
@@ -100,11 +111,27 @@ static int add_layout(struct line *l) {
     return add_file(l, "bigleaf-huge.o");
 }
 
+// In a glibc before 2.34 threads are a library of their own, of which a static
+// program must have all or nothing: libgcc takes a part for the whole.
 static int add_runtime(struct line *l) {
     add_for_linker(l, "--whole-archive");
-    const int status = add_file(l, "libbigleaf.a");
+    const int status = add_file(l, RUNTIME);
+    if (l->asks.is_static)
+        add(l, "-lpthread");
     add_for_linker(l, "--no-whole-archive");
+    l->has_runtime = status == 0;
     return status;
+}
+
+// For BIGLEAF=off; without it the runtime helps itself.
+static void add_libc_malloc(struct line *l, size_t own) {
+    char *runtime = own_file(RUNTIME);
+    char *file = bl_libc_malloc_object(
+        &(struct bl_compiler_call){l->words, own, runtime});
+    if (file)
+        add_for_linker(l, file);
+    free(file);
+    free(runtime);
 }
 
 static char *thp_folder(void) {
@@ -189,10 +216,13 @@ static int take_options(struct line *l, int *count, char **words) {
 
 static int build(struct line *l, int count, char **words) {
     add_compiler(l);
+    const size_t own = l->count;
     bl_link_line_read(count, words, &l->asks);
     const int status = l->asks.links ? add_ours(l) : 0;
     for (int i = 0; i < count; i++)
         add(l, words[i]);
+    if (l->has_runtime && l->asks.is_static)
+        add_libc_malloc(l, own);
     // What the runtime needs of a glibc before 2.34.
     if (l->asks.links && !l->asks.bare && !l->asks.shared)
         add(l, "-lpthread");

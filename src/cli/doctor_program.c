@@ -37,7 +37,8 @@ static void text_inside(const struct bl_program *p) {
 
 static const char *malloc_of(const struct bl_program *p) {
     if (p->runtime || p->needs_runtime)
-        return "Bigleaf's";
+        return p->libc_malloc ? "Bigleaf's; its libc's with BIGLEAF=off"
+                              : "Bigleaf's, on base pages with BIGLEAF=off";
     if (p->thp_malloc)
         return "glibc's, patched: GLIBC_THP_ALWAYS=1 puts it on huge pages";
     return p->defines_malloc ? "its own" : "its libc's";
@@ -102,6 +103,7 @@ static void json_program(const struct bl_program *p,
     bl_json_string(&j, "loader", p->interpreter ? p->interpreter : "");
     bl_json_bool(&j, "setuid", p->secure);
     bl_json_bool(&j, "own_malloc", p->defines_malloc);
+    bl_json_bool(&j, "libc_malloc", p->libc_malloc);
     bl_json_bool(&j, "hugetlb_tunable", p->tunable);
     bl_json_string(&j, "runtime_linked_in", p->runtime ? p->runtime : "");
     bl_json_string(&j, "bigleaf_version", version_inside(p));

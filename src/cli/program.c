@@ -245,8 +245,8 @@ static void read_elf(Elf *elf, struct bl_program *out) {
     out->needs_runtime = out->interpreter && needs(elf, RUNTIME_LIBRARY);
     out->thp_malloc =
         !out->interpreter && bl_program_contains(out->path, THP_MARK);
-    out->libc_malloc = out->interpreter ||
-                       bl_program_contains(out->path, GLIBC_MALLOC_MARK);
+    out->libc_malloc =
+        out->interpreter || bl_program_contains(out->path, GLIBC_MALLOC_MARK);
 }
 
 // elf_begin refuses a file that is too short for its header; class and machine

@@ -14,14 +14,10 @@ _Static_assert(BL_CLASSES <= BL_POOLS_RESERVED, "class c is pool c");
 __attribute__((weak)) void (*bl_heap_start_hook)(void);
 
 static _Atomic(bool) ready;
-static _Atomic(const struct bl_libc_heap *) off_to; // NULL: switched on
-
-static const struct bl_libc_heap *libc_heap(void) {
-    return bl_load_acquire(&off_to);
-}
+_Atomic(const struct bl_libc_heap *) bl_heap_off_to;
 
 void bl_heap_switch_off(const struct bl_libc_heap *libc) {
-    bl_store_release(&off_to, libc);
+    bl_store_release(&bl_heap_off_to, libc);
     bl_local_detach(); // its fast path would go on serving
 }
 
@@ -45,7 +41,7 @@ static void start(void) {
 bool bl_heap_ready(void) {
     if (BL_UNLIKELY(!bl_load_acquire(&ready)))
         start();
-    return libc_heap() == NULL;
+    return bl_libc() == NULL;
 }
 
 void *bl_out_of_memory(void) {
@@ -61,18 +57,32 @@ static void *class_alloc(uint32_t c) {
     return local ? bl_local_alloc(local, &bl_class_pools[c], c) : NULL;
 }
 
+// A small heap has no fragments that would fill the holes which objects of
+// megabytes leave, so they become runs, which leave none; a large heap packs
+// them as spans, so that all of their last unit is huge too.
+#define SMALL_HEAP_UNITS 24
+#define SMALL_HEAP_SPAN BL_MIB
+
+static size_t longest_span(void) {
+    return bl_load_relaxed(&bl_stats.units_now) < SMALL_HEAP_UNITS
+               ? SMALL_HEAP_SPAN
+               : BL_SPAN_MAX;
+}
+
 static void *large_alloc(size_t bytes, size_t align, bool *zeroed) {
     if (bytes > PTRDIFF_MAX)
         return NULL;
     const bool short_span =
         bytes <= BL_HUGE_SIZE / 2 && align <= BL_HUGE_SIZE / 2;
-    if (short_span || (bytes <= BL_SPAN_MAX && align <= BL_SLICE_BYTES)) {
+    if (short_span || (bytes <= longest_span() && align <= BL_SLICE_BYTES)) {
         void *p = bl_span_alloc(bytes, align, zeroed);
         if (p != NULL)
             return p;
     }
-    if (bl_local_attach() == NULL)
+    struct bl_local *local = bl_local_attach();
+    if (local == NULL)
         return NULL;
+    bl_local_trim(local);
     struct bl_run *run = bl_run_acquire(bytes, align);
     *zeroed = run != NULL && run->dirty == 0;
     return run ? bl_run_start(run) : NULL;
@@ -80,7 +90,7 @@ static void *large_alloc(size_t bytes, size_t align, bool *zeroed) {
 
 void *bl_malloc_slow(size_t bytes) {
     if (!bl_heap_ready())
-        return libc_heap()->malloc(bytes);
+        return bl_libc()->malloc(bytes);
     void *p = NULL;
     if (bytes <= BL_CLASS_MAX) {
         const uint32_t c = bl_class_of(bytes);
@@ -117,7 +127,7 @@ void *bl_calloc(size_t count, size_t each) {
         return p ? __builtin_memset(p, 0, bytes) : NULL;
     }
     if (!bl_heap_ready())
-        return libc_heap()->calloc(count, each);
+        return bl_libc()->calloc(count, each);
     bool zeroed = false;
     void *p = large_alloc(bytes, 1, &zeroed);
     if (p == NULL)
@@ -132,16 +142,15 @@ void *bl_calloc(size_t count, size_t each) {
 void bl_free_elsewhere(void *p) {
     if (p == NULL)
         return;
+    const struct bl_libc_heap *libc = bl_libc_of(p);
+    if (libc != NULL) {
+        libc->free(p);
+        return;
+    }
     struct bl_run *run = bl_run_at(p);
-    if (run != NULL) {
-        bl_run_release(run);
-        return;
-    }
-    if (bl_load_acquire(&ready) && libc_heap() != NULL) {
-        libc_heap()->free(p);
-        return;
-    }
-    bl_misuse("free", NULL, p);
+    if (run == NULL)
+        bl_misuse("free", NULL, p);
+    bl_run_release(run);
 }
 
 void bl_free(void *p) { bl_free_fast(p); }
@@ -166,7 +175,7 @@ void *bl_memalign(size_t align, size_t bytes) {
     if (align <= 16)
         return bl_malloc(bytes);
     if (!bl_heap_ready())
-        return libc_heap()->memalign(align, bytes);
+        return bl_libc()->memalign(align, bytes);
     void *p = NULL;
     bool zeroed = false;
     if (align <= BL_SLICE_BYTES && bytes <= BL_CLASS_MAX) {
@@ -195,20 +204,18 @@ size_t bl_usable_size(const void *p) {
     const struct bl_run *run = bl_run_at(p);
     if (run != NULL)
         return run->mapped;
-    if (libc_heap() != NULL)
-        return libc_heap()->usable_size((void *)(uintptr_t)p);
+    if (bl_libc() != NULL)
+        return bl_libc()->usable_size((void *)(uintptr_t)p);
     bl_misuse("malloc_usable_size", NULL, p);
 }
-
-const struct bl_libc_heap *bl_libc(void) { return libc_heap(); }
 
 size_t bl_heap_trim(void) { return bl_reservoir_purge(true); }
 
 void bl_heap_info(struct mallinfo2 *out) {
     *out = (struct mallinfo2){0};
-    if (libc_heap() != NULL) {
-        if (libc_heap()->mallinfo2 != NULL)
-            *out = libc_heap()->mallinfo2();
+    if (bl_libc() != NULL) {
+        if (bl_libc()->mallinfo2 != NULL)
+            *out = bl_libc()->mallinfo2();
         return;
     }
     struct bl_page_totals totals;

@@ -7,11 +7,13 @@
 #include "os/os.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 // The number behind "Name:" in a file of such lines; false: no such line.
@@ -98,4 +100,16 @@ bool bl_machine_own_path(char *out, size_t capacity) {
         return false;
     memcpy(out, real, strlen(real) + 1);
     return true;
+}
+
+int bl_machine_memory_file(const char *name, char *path, size_t capacity) {
+    const int fd = memfd_create(name, 0);
+    if (fd < 0)
+        return -errno;
+    snprintf(path, capacity, "/proc/self/fd/%d", fd);
+    if (access(path, R_OK | W_OK) == 0)
+        return fd;
+    const int error = errno;
+    close(fd);
+    return -error;
 }

@@ -92,5 +92,8 @@ void bl_machine_each_process(void (*each)(int pid, int parent, void *context),
                              void *context);
 // The file of this command; false where the kernel does not tell.
 bool bl_machine_own_path(char *out, size_t capacity);
+// A file in memory, empty, open in this command and in what it executes; in
+// `path` the name by which any of them opens it. The handle or -errno.
+int bl_machine_memory_file(const char *name, char *path, size_t capacity);
 
 #endif

@@ -50,6 +50,87 @@ def test_a_program_has_bigleaf_inside(
         assert heap_of(program, env={"BIGLEAF": "off"}) == 0
 
 
+# Says which malloc serves it: glibc's blocks have room for 24 bytes at least,
+# Bigleaf's of 16 bytes exactly those.
+WHICH = """
+#include <malloc.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void *work(void *unused) {
+    void *blocks[1000];
+    for (int round = 0; round < 20; round++) {
+        for (int i = 0; i < 1000; i++)
+            memset(blocks[i] = malloc(i + 1), 1, i + 1);
+        for (int i = 0; i < 1000; i++)
+            free(blocks[i]);
+    }
+    return unused;
+}
+int main(void) {
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++)
+        pthread_create(&threads[i], NULL, work, NULL);
+    for (int i = 0; i < 20; i++) {
+        int status = 1;
+        if (fork() == 0) {
+            work(NULL);
+            _exit(0);
+        }
+        wait(&status);
+        if (status)
+            return 1;
+    }
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    char *p = calloc(1, 16);
+    char *grown = realloc(memcpy(realloc(NULL, 9), "contents", 9), 32 << 20);
+    char *aligned = aligned_alloc(4096, 4096);
+    puts(malloc_usable_size(p) == 16 ? "bigleaf" : "libc");
+    free(p);
+    int good = !strcmp(grown, "contents") && (unsigned long)aligned % 4096 == 0;
+    free(grown);
+    free(aligned);
+    return !good;
+}
+"""
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=" ".join)
+def test_off_runs_on_the_malloc_of_the_libc(
+    shape: tuple[str, ...], tmp_path: Path
+) -> None:
+    (tmp_path / "which.c").write_text(WHICH)
+    program = tmp_path / "which"
+    ended = run(COMMAND, "cc", *shape, "-fno-builtin", "-pthread",
+                tmp_path / "which.c", "-o", program)  # fmt: skip
+    assert (ended.status, ended.err) == (0, "")
+    facts = doctor(program)
+    if not facts["libc_malloc"]:
+        pytest.skip("the libc here is not glibc")
+    assert (run(program).status, run(program).out) == (0, "bigleaf\n")
+    ended = run(program, env={"BIGLEAF": "off"})
+    assert (ended.status, ended.out) == (0, "libc\n")
+
+
+def test_a_libc_without_that_malloc_is_left_alone(
+    source: Path, tmp_path: Path
+) -> None:
+    if not shutil.which("musl-gcc"):
+        pytest.skip("no musl-gcc")
+    program = tmp_path / "program"
+    ended = run(COMMAND, "cc", "-static", source, "-o", program,
+                env={"BIGLEAF_CC": "musl-gcc"})  # fmt: skip
+    assert "malloc.o" not in ended.err
+    if ended.status != 0:
+        pytest.skip("the runtime here does not link with musl")
+    assert not doctor(program)["libc_malloc"]
+    assert run(program, env={"BIGLEAF": "off"}).out == "done\n"
+
+
 def test_cxx_links_its_library(tmp_path: Path) -> None:
     source = tmp_path / "program.cc"
     source.write_text(
