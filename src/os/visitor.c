@@ -30,7 +30,7 @@
 
 // The stub. The held thread runs it from `BEGIN`, the visitor finds itself at
 // `visit` after each call: behind that is its end.
-enum { NAME = 0, ALL_SIGNALS = 16, MASK = 24, BEGIN = 32, STUB_BYTES = 192 };
+enum { NAME = 0, ALL_SIGNALS = 16, MASK = 24, BEGIN = 32, STUB_BYTES = 176 };
 static const char visitor_name[16] = "bigleaf-visitor";
 
 struct stub {
@@ -57,13 +57,13 @@ static void put_call(struct stub *s, uint32_t number) {
     put(s, "\x0f\x05", 2);                       // syscall
 }
 
-// rt_sigprocmask(SIG_SETMASK, what lies at `at`, ...)
-static void put_set_mask(struct stub *s, uint32_t at) {
+// rt_sigprocmask(SIG_SETMASK, what lies at `MASK`, ...)
+static void put_set_mask(struct stub *s) {
     const uint32_t how = SIG_SETMASK;
-    const uint32_t distance = at - (uint32_t)s->used - 7;
-    put_with(s, "\x48\x8d\x35", &distance,
-             sizeof distance);             // lea at(%rip),%rsi
-    put_with(s, "\xbf", &how, sizeof how); // mov $how,%edi
+    const uint32_t distance = MASK - (uint32_t)s->used - 7;
+    // lea MASK(%rip),%rsi; mov $how,%edi
+    put_with(s, "\x48\x8d\x35", &distance, sizeof distance);
+    put_with(s, "\xbf", &how, sizeof how);
     put_call(s, SYS_rt_sigprocmask);
 }
 
@@ -82,30 +82,39 @@ static void put_way_home(struct stub *s, const struct user_regs_struct *home) {
     put(s, &home->rip, sizeof home->rip);
 }
 
+// Up to the way home no instruction changes a flag: they stay the thread's.
+// It is to begin with the registers of `begin_stub`.
 static void make_stub(struct stub *s, const struct user_regs_struct *home,
                       uint64_t mask) {
     const uint64_t all = UINT64_MAX;
-    const uint32_t mask_bytes = sizeof mask;
     const uint32_t flags = CLONE_A_THREAD;
     *s = (struct stub){.used = 0};
     put(s, visitor_name, sizeof visitor_name);
     put(s, &all, sizeof all);
     put(s, &mask, sizeof mask);
-    put(s, "\x31\xd2", 2);                                   // xor %edx,%edx
-    put_with(s, "\x41\xba", &mask_bytes, sizeof mask_bytes); // mov ...,%r10d
-    put_set_mask(s, ALL_SIGNALS);
+    put_call(s, SYS_rt_sigprocmask);
     put_with(s, "\xbf", &flags, sizeof flags); // mov $flags,%edi
-    put(s, "\x31\xf6", 2);                     // xor %esi,%esi
+    put(s, "\xbe\0\0\0\0", 5);                 // mov $0,%esi
     put_call(s, SYS_clone);
-    put(s, "\x85\xc0\x74", 4); // test %eax,%eax; jz the visitor's end
+    put(s, "\x48\x89\xc1\xe3", 5); // mov %rax,%rcx; jrcxz the visitor's end
     const size_t branch = s->used - 1;
-    put_set_mask(s, MASK);
+    put_set_mask(s);
     put_way_home(s, home);
     s->visit = s->used;
     put(s, "\x0f\x05", 2); // syscall
     s->bytes[branch] = (unsigned char)(s->used - branch - 1);
     put(s, "\x31\xff", 2); // xor %edi,%edi
     put_call(s, SYS_exit);
+}
+
+// Sets the registers for rt_sigprocmask(SIG_SETMASK, all, NULL, their size).
+static void begin_stub(struct user_regs_struct *r, uint64_t stub) {
+    r->rip = stub + BEGIN;
+    r->orig_rax = (unsigned long long)-1;
+    r->rdi = SIG_SETMASK;
+    r->rsi = stub + ALL_SIGNALS;
+    r->rdx = 0;
+    r->r10 = sizeof(uint64_t);
 }
 
 // The vdso of a process, as far as it matters here.
@@ -243,8 +252,7 @@ static enum bl_hold_result clone_visitor(struct bl_visitor *v) {
     const int tid = v->hold.tid;
     bl_hold_home(&v->hold, &r);
     make_stub(&stub, &r, v->hold.mask);
-    r.rip = v->stub + BEGIN;
-    r.orig_rax = (unsigned long long)-1;
+    begin_stub(&r, v->stub);
     if (!bl_hold_poke(tid, v->stub, stub.bytes, STUB_BYTES / sizeof(long)) ||
         ptrace(PTRACE_SETOPTIONS, tid, 0, options) != 0 ||
         ptrace(PTRACE_SETREGS, tid, 0, &r) != 0) {
@@ -334,6 +342,14 @@ static enum bl_hold_result receive(struct bl_visitor *v) {
                : BL_HOLD_GONE;
 }
 
+// One that was made, but whose maker has come to its end meanwhile.
+static void dismiss(struct bl_visitor *v) {
+    int status;
+    if (v->tid && waitpid(v->tid, &status, __WALL) > 0 && WIFSTOPPED(status))
+        ptrace(PTRACE_DETACH, v->tid, 0, 0);
+    v->tid = 0;
+}
+
 enum bl_hold_result bl_visitor_begin(struct bl_visitor *v, int pid) {
     v->pid = pid;
     v->tid = 0;
@@ -351,6 +367,7 @@ enum bl_hold_result bl_visitor_begin(struct bl_visitor *v, int pid) {
     if (result == BL_HOLD_OK)
         result = receive(v);
     if (result != BL_HOLD_OK) {
+        dismiss(v);
         leave_processor(v);
         bl_file_restore_signals(v->signals);
     }

@@ -24,9 +24,11 @@ import unittest
 from collections.abc import Iterator
 from pathlib import Path
 
+import sandbox
+from sandbox import NOBODY
+
 COMMAND = os.environ["BIGLEAF_COMMAND"]
 CALLS = os.environ["BIGLEAF_CALLS"]
-NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 ROOT = os.geteuid() == 0
 
 WITHOUT_TUNABLE = (b"glibc.malloc.hugetlb", b"glibc.malloc.hugexxx")
@@ -188,6 +190,11 @@ class Calls(unittest.TestCase):
         if run(CALLS, before=[*NOBODY]).returncode == 126:
             self.skipTest("nobody may not run the command where it lies")
         found = report(CALLS, before=NOBODY)
+        self.assertEqual(found["output"], "right\n")
+        self.assertEqual(found["mechanisms"]["heap"], "injected")
+
+    def test_in_a_sandbox(self) -> None:
+        found = report(CALLS, before=sandbox.words(COMMAND))
         self.assertEqual(found["output"], "right\n")
         self.assertEqual(found["mechanisms"]["heap"], "injected")
 
