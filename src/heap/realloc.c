@@ -15,9 +15,8 @@ static bool fits_well(size_t usable, size_t bytes) {
     return bytes <= usable && (bytes >= usable / 2 || usable <= WORTH_MOVING);
 }
 
-// What has grown to this size is likely to go on: it gets room to grow into,
-// and leaves no hole for each size that it had.
-#define GROWER_RUN_FROM (1 * BL_MIB)
+// What has grown to this size is likely to go on: it gets room to grow into.
+#define GROWER_RUN_FROM (4 * BL_MIB)
 
 static void *move_by_copy(void *p, size_t usable, size_t bytes) {
     const bool grower = bytes > usable && bytes >= GROWER_RUN_FROM;
@@ -30,7 +29,9 @@ static void *move_by_copy(void *p, size_t usable, size_t bytes) {
     return q;
 }
 
-static void *resize_run(struct bl_run *run, size_t bytes) {
+// Not inlined, nor the next: what they save on the stack costs `bl_realloc`
+// nothing where the libc's heap serves.
+BL_NOINLINE static void *resize_run(struct bl_run *run, size_t bytes) {
     void *p = bl_run_start(run);
     if (bytes < GROWER_RUN_FROM / 2)
         return move_by_copy(p, run->mapped, bytes);
@@ -43,7 +44,8 @@ static void *resize_run(struct bl_run *run, size_t bytes) {
     return move_by_copy(p, run->mapped, bytes);
 }
 
-static void *resize_small(struct bl_page *page, void *p, size_t bytes) {
+BL_NOINLINE static void *resize_small(struct bl_page *page, void *p,
+                                      size_t bytes) {
     const bool span = bl_page_state(page) == BL_PAGE_SPAN;
     if (span ? (char *)p != page->start
              : page->pool == NULL || !bl_block_is_in_use(page, p))
@@ -68,6 +70,9 @@ void *bl_realloc(void *p, size_t bytes) {
     const uintptr_t offset = bl_small_offset(p);
     if (BL_LIKELY(bl_offset_is_small(offset)))
         return resize_small(bl_page_at(offset), p, bytes);
+    const struct bl_libc_heap *libc = bl_libc_of(p);
+    if (libc != NULL)
+        return libc->realloc(p, bytes);
     struct bl_run *run = bl_run_at(p);
     if (run != NULL)
         return resize_run(run, bytes);
