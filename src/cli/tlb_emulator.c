@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define PLUGIN "bigleaf/tlb.so"
-#define PLUGIN_MARK "qemu_plugin_" // in names that an emulator exports
+#define PLUGIN_MARK "qemu_plugin_"      // in names that an emulator exports
 #define LINES_VARIABLE "BIGLEAF_REPORT" // that bl_launch sets
 
 struct run {
