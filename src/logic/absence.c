@@ -206,10 +206,14 @@ static bool drop_failed(struct bl_tabler *t, const struct bl_goal *leader) {
 }
 
 static bool refuse(struct bl_machine *m, const struct bl_goal *leader) {
-    const struct bl_goal *goal = m->tabler->top;
-    while (goal->waiters == NULL && goal != leader)
-        goal = goal->below;
-    return bl_not_stratified(m, goal, "a negation");
+    const struct bl_goal *oldest = leader;
+    for (const struct bl_goal *g = m->tabler->top; g != leader; g = g->below) {
+        if (g->waiters != NULL)
+            oldest = g;
+    }
+    if (leader->waiters != NULL)
+        oldest = leader;
+    return bl_not_stratified(m, oldest, "a negation");
 }
 
 bool bl_absence_settle(struct bl_machine *m, struct bl_goal *leader) {

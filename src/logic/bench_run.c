@@ -42,6 +42,8 @@ static bool parse(struct plan *p, int argc, char **argv) {
             p->tables.locks = BL_LOCKS_ARRAY;
         else if (strcmp(a, "--alloc=malloc") == 0)
             p->tables.alloc = BL_ALLOC_MALLOC;
+        else if (strcmp(a, "--one-by-one") == 0)
+            p->tables.one_by_one = true;
     }
     return p->program != NULL && p->threads >= 1;
 }

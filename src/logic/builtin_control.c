@@ -6,10 +6,16 @@
 #include "logic/builtin.h"
 #include "logic/engine.h"
 #include "logic/limit.h"
+#include "logic/message.h"
 #include "logic/stream.h"
+#include "logic/tabling.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 // '$body_kind'(Goal, Kind): which clause of '$body'/3 runs it.
 enum body_kind {
@@ -74,18 +80,20 @@ static int consult_1(struct bl_machine *m, bl_word *a) {
     bl_word file;
     if (bl_take_atom(m, a[0], &file) != BL_TRUE)
         return BL_THROW;
-    const char *const name = bl_atom_text(file);
     char path[4096];
-    snprintf(path, sizeof path, "%s", name);
-    FILE *f = fopen(path, "r");
-    if (f == NULL) {
-        snprintf(path, sizeof path, "%s.pl", name);
-        f = fopen(path, "r");
-    }
-    if (f == NULL)
+    if (!bl_find_source(bl_atom_text(file), path, sizeof path))
         return bl_throw_existence(m, BL_ATOM_source_sink, file);
-    fclose(f);
     return bl_consult(m, path) == 0 ? BL_TRUE : BL_FAIL;
+}
+
+// '$source_path'(Name, Path): fails where there is no such file.
+static int source_path_2(struct bl_machine *m, bl_word *a) {
+    const bl_word name = bl_deref(a[0]);
+    char path[4096];
+    if (!bl_is_atom(name) ||
+        !bl_find_source(bl_atom_text(name), path, sizeof path))
+        return BL_FAIL;
+    return bl_answer(m, a[1], bl_atom_str(path));
 }
 
 // '$set_deadline'(Seconds, Old): the machine is interrupted then. Old is what
@@ -131,6 +139,70 @@ static int getenv_2(struct bl_machine *m, bl_word *a) {
     return value == NULL ? BL_FAIL : bl_answer(m, a[1], bl_atom_str(value));
 }
 
+// '$print_error'(Ball): as an error that nobody catches.
+static int print_error_1(struct bl_machine *m, bl_word *a) {
+    if (bl_throw_term(m, bl_deref(a[0])) == BL_THROW)
+        bl_print_ball(m, NULL);
+    return BL_TRUE;
+}
+
+// '$load_context'(Directory, File, Line): fails where nothing is being loaded.
+static int load_context_3(struct bl_machine *m, bl_word *a) {
+    uint32_t line;
+    const char *const file = bl_loading_file(&line);
+    if (file == NULL)
+        return BL_FAIL;
+    const char *const slash = strrchr(file, '/');
+    const bl_word folder = slash != NULL ? bl_atom(file, (size_t)(slash - file))
+                                         : bl_atom_str(".");
+    const bool same = bl_unify(m, a[0], folder) &&
+                      bl_unify(m, a[1], bl_atom_str(file)) &&
+                      bl_unify(m, a[2], bl_int((int64_t)line));
+    return same ? BL_TRUE : m->ball != NULL ? BL_THROW : BL_FAIL;
+}
+
+static int exists(struct bl_machine *m, bl_word path, bool folder) {
+    bl_word name;
+    struct stat info;
+    if (bl_take_atom(m, path, &name) != BL_TRUE)
+        return BL_THROW;
+    if (stat(bl_atom_text(name), &info) != 0)
+        return BL_FAIL;
+    return S_ISDIR(info.st_mode) == folder ? BL_TRUE : BL_FAIL;
+}
+
+static int exists_file_1(struct bl_machine *m, bl_word *a) {
+    return exists(m, a[0], false);
+}
+
+static int exists_directory_1(struct bl_machine *m, bl_word *a) {
+    return exists(m, a[0], true);
+}
+
+static int delete_file_1(struct bl_machine *m, bl_word *a) {
+    bl_word name;
+    if (bl_take_atom(m, a[0], &name) != BL_TRUE)
+        return BL_THROW;
+    if (unlink(bl_atom_text(name)) == 0)
+        return BL_TRUE;
+    return bl_throw_existence(m, BL_ATOM_source_sink, name);
+}
+
+// Interrupted, it returns to the machine, which then stops.
+static int sleep_1(struct bl_machine *m, bl_word *a) {
+    const bl_word t = bl_deref(a[0]);
+    if (!bl_is_number(t))
+        return bl_throw_type(m, BL_ATOM_number, t);
+    const double s = bl_is_int(t) ? (double)bl_int_value(t) : bl_float_value(t);
+    if (s <= 0)
+        return BL_TRUE;
+    const double whole = floor(s);
+    const struct timespec time = {(time_t)whole, (long)((s - whole) * 1e9)};
+    bl_table_rest(m->tabler->thread);
+    (void)nanosleep(&time, NULL);
+    return BL_TRUE;
+}
+
 static int nothing_0(struct bl_machine *m, bl_word *a) {
     (void)m;
     (void)a;
@@ -143,11 +215,18 @@ void bl_builtins_control(void) {
         {"throw", 1, throw_1},
         {"halt", 1, halt_1},
         {"consult", 1, consult_1},
+        {"$source_path", 2, source_path_2},
         {"$set_deadline", 2, set_deadline_2},
         {"$restore_deadline", 1, restore_deadline_1},
         {"shell", 2, shell_2},
         {"getenv", 2, getenv_2},
         {"garbage_collect", 0, nothing_0},
+        {"$print_error", 1, print_error_1},
+        {"$load_context", 3, load_context_3},
+        {"exists_file", 1, exists_file_1},
+        {"exists_directory", 1, exists_directory_1},
+        {"delete_file", 1, delete_file_1},
+        {"sleep", 1, sleep_1},
     };
     BL_DEFINE(rows);
     for (uint32_t i = 1; i <= 8; i++)

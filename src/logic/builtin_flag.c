@@ -106,7 +106,26 @@ static int set_flag_2(struct bl_machine *m, bl_word *a) {
                                            "optimise",
                                            "stack_limit",
                                            "table_space",
-                                           "max_tabled_subgoals"};
+                                           "max_tabled_subgoals",
+                                           "unify_with_occurs_check",
+                                           "max_table_subgoal_size",
+                                           "max_table_subgoal_size_action",
+                                           "max_table_answer_size",
+                                           "max_table_answer_size_action",
+                                           "max_answers_for_subgoal",
+                                           "max_answers_for_subgoal_action",
+                                           "table_subsumptive",
+                                           "agc_margin",
+                                           "answer_format",
+                                           "answer_write_options",
+                                           "autoload",
+                                           "encoding",
+                                           "generate_debug_info",
+                                           "last_call_optimisation",
+                                           "report_error",
+                                           "signals",
+                                           "verbose_autoload",
+                                           "verbose_load"};
     for (size_t i = 0; i < BL_ARRAY_LEN(accepted); i++) {
         if (strcmp(name, accepted[i]) == 0)
             return BL_TRUE;

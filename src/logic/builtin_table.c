@@ -203,6 +203,56 @@ static int tabled_calls_1(struct bl_machine *m, bl_word *a) {
     return c.failed ? BL_THROW : bl_answer(m, a[0], c.list);
 }
 
+struct abolishing {
+    struct bl_machine *m;
+    bl_word goal;
+    struct bl_table *whole; // a shared table to be abolished, or NULL
+    bool failed;
+};
+
+static void abolish_if_instance(struct bl_subgoal *sg, void *arg) {
+    struct abolishing *const x = arg;
+    struct bl_machine *const m = x->m;
+    bl_word call;
+    if (x->failed || sg->state != BL_COMPLETE)
+        return;
+    bl_word *const tr = m->tr;
+    bl_word *const hb = m->hb;
+    m->hb = m->h;
+    const bool known = bl_goal_term(m, sg, &call);
+    const bool same = known && bl_unify(m, x->goal, call);
+    bl_untrail(m, tr);
+    m->hb = hb;
+    x->failed = !known || m->ball != NULL;
+    if (!same || x->failed)
+        return;
+    if (sg->entry != NULL)
+        x->whole = sg->table;
+    else
+        bl_subgoal_abandon(m->tabler->thread, sg);
+}
+
+// '$abolish_call'(Goal): the calls that unify with it; of a shared table, all.
+static int abolish_call_1(struct bl_machine *m, bl_word *a) {
+    bl_word goal;
+    if (bl_take_callable(m, a[0], &goal) != BL_TRUE)
+        return BL_THROW;
+    const struct bl_pred *const p = bl_functor_pred(bl_term_functor(goal));
+    if (p == NULL || p->table == NULL)
+        return BL_TRUE;
+    if (m->tabler->top != NULL)
+        return not_now(m);
+    struct abolishing x = {m, goal, NULL, false};
+    if (!bl_keep_answers(m, p->table))
+        return BL_THROW;
+    bl_subgoal_each(m->tabler->thread, p->table, abolish_if_instance, &x);
+    if (x.failed)
+        return BL_THROW;
+    if (x.whole != NULL && !bl_table_abolish(m->tabler->thread, x.whole))
+        return not_now(m);
+    return BL_TRUE;
+}
+
 void bl_builtins_table(void) {
     static const struct bl_builtin_row rows[] = {
         {"table", 1, table_1},
@@ -212,6 +262,7 @@ void bl_builtins_table(void) {
         {"tabling_statistics", 1, tabling_statistics_1},
         {"$table_counts", 2, table_counts_2},
         {"$tabled_calls", 1, tabled_calls_1},
+        {"$abolish_call", 1, abolish_call_1},
     };
     BL_DEFINE(rows);
 }

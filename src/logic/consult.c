@@ -14,10 +14,19 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+enum { MAX_CONDITIONS = 64, MAX_INCLUDES = 32 };
 
 struct loading {
+    struct loading *outer; // the load that this one interrupts, or NULL
     struct bl_machine *m;
     struct bl_source source;
+    // of each if/1 around the text at hand
+    enum taking { TAKEN, NOT_YET, NO_MORE } condition[MAX_CONDITIONS];
+    unsigned conditions;
+    unsigned includes;
+    uint32_t line; // of the clause at hand
     bool library;
     uint32_t id; // of this load
     int errors;
@@ -25,6 +34,40 @@ struct loading {
 };
 
 static _Atomic(uint32_t) load_ids;
+static _Thread_local struct loading *newest;
+
+const char *bl_loading_file(uint32_t *line) {
+    if (newest == NULL)
+        return NULL;
+    *line = newest->line;
+    return newest->source.name;
+}
+
+// ---- files
+
+static bool is_file(const char *path) {
+    struct stat info;
+    return strcmp(path, "-") == 0 ||
+           (stat(path, &info) == 0 && !S_ISDIR(info.st_mode));
+}
+
+// As it is, or beside the file being loaded; with a usual suffix, or without.
+bool bl_find_source(const char *name, char *path, size_t size) {
+    static const char *const suffixes[] = {"", ".pl", ".P", ".pro"};
+    const char *const from = newest != NULL ? newest->source.name : "";
+    const char *const slash = strrchr(from, '/');
+    const int folder =
+        slash != NULL && name[0] != '/' ? (int)(slash - from) + 1 : 0;
+    for (int beside = 1; beside >= 0; beside--) {
+        for (size_t i = 0; i < BL_ARRAY_LEN(suffixes); i++) {
+            snprintf(path, size, "%.*s%s%s", beside ? folder : 0, from, name,
+                     suffixes[i]);
+            if (is_file(path))
+                return true;
+        }
+    }
+    return false;
+}
 
 // ---- messages
 
@@ -86,6 +129,17 @@ static bool run(struct loading *l, bl_word goal, uint32_t line) {
     return true;
 }
 
+// initialization(G, When): with `main` the program is G and nothing else.
+static bl_word main_goal(struct bl_machine *m, bl_word d) {
+    const bl_word when = bl_deref(bl_ptr(d)[2]);
+    const bool is_main =
+        bl_is_atom(when) && strcmp(bl_atom_text(when), "main") == 0;
+    const bl_word goal = is_main
+                             ? bl_struct1(m, bl_atom_str("$main"), bl_ptr(d)[1])
+                             : bl_ptr(d)[1];
+    return bl_struct1(m, BL_ATOM(initialization), goal);
+}
+
 static bool initialization(struct loading *l, bl_word goal) {
     struct bl_record *const r = bl_record_make(l->m, &goal, 1);
     if (r == NULL)
@@ -95,8 +149,70 @@ static bool initialization(struct loading *l, bl_word goal) {
     return true;
 }
 
+// ---- conditional compilation
+
+static bool skips(const struct loading *l) {
+    return l->conditions > 0 && l->condition[l->conditions - 1] != TAKEN;
+}
+
+static enum taking evaluate(struct loading *l, bl_word goal, uint32_t line) {
+    struct bl_query q;
+    const int status = bl_query_open(l->m, &q, goal);
+    if (status == BL_RUN_ERROR)
+        clause_error(l, line);
+    bl_query_close(l->m, &q);
+    return status == BL_RUN_TRUE ? TAKEN : NOT_YET;
+}
+
+static bool open_condition(struct loading *l, bl_word goal, uint32_t line) {
+    if (l->conditions == MAX_CONDITIONS) {
+        warn(l, line, "too many nested conditions; this one is ignored");
+        return true;
+    }
+    const bool hidden = skips(l);
+    l->condition[l->conditions++] = hidden ? NO_MORE : evaluate(l, goal, line);
+    return true;
+}
+
+// if/1, elif/1, else/0, endif/0; false where the directive is none of them.
+static bool condition(struct loading *l, bl_word d, uint32_t line) {
+    const bool compound = bl_tag(d) == BL_STR;
+    if (!compound && !bl_is_atom(d))
+        return false;
+    const bl_word f = compound ? *bl_ptr(d) : 0;
+    const char *const name = bl_atom_text(compound ? bl_functor_name(f) : d);
+    const uint32_t arity = compound ? bl_functor_arity(f) : 0;
+    const bool is_else = arity == 0 && strcmp(name, "else") == 0;
+    const bool is_elif = arity == 1 && strcmp(name, "elif") == 0;
+    const bool is_endif = arity == 0 && strcmp(name, "endif") == 0;
+    if (arity == 1 && strcmp(name, "if") == 0)
+        return open_condition(l, bl_ptr(d)[1], line);
+    if (!is_else && !is_elif && !is_endif)
+        return false;
+    if (l->conditions == 0) {
+        l->errors++;
+        fprintf(stderr, "%s:%u: error: no if/1 in front of %s\n",
+                l->source.name, line, name);
+        return true;
+    }
+    enum taking *const now = &l->condition[l->conditions - 1];
+    if (is_endif)
+        l->conditions--;
+    else if (*now != NOT_YET)
+        *now = NO_MORE;
+    else
+        *now = is_else ? TAKEN : evaluate(l, bl_ptr(d)[1], line);
+    return true;
+}
+
+static bool include(struct loading *l, bl_word file, uint32_t line);
+
 static bool directive(struct loading *l, bl_word goal, uint32_t line) {
     goal = bl_deref(goal);
+    if (bl_tag(goal) == BL_STR && *bl_ptr(goal) == BL_FN(include_1))
+        return include(l, bl_deref(bl_ptr(goal)[1]), line);
+    if (bl_tag(goal) == BL_STR && *bl_ptr(goal) == BL_FN(initialization_2))
+        goal = main_goal(l->m, goal);
     if (bl_tag(goal) == BL_STR && *bl_ptr(goal) == BL_FN(initialization_1)) {
         if (!initialization(l, bl_ptr(goal)[1]))
             clause_error(l, line);
@@ -190,7 +306,29 @@ static bool expand_grammar(struct loading *l, bl_word *t, uint32_t line) {
     return false;
 }
 
-static bool handle(struct loading *l, bl_word t, uint32_t line) {
+// What a program's own term_expansion/2 makes of a term; false: nothing.
+static bool expand_by_program(struct loading *l, bl_word *t, uint32_t line) {
+    struct bl_machine *const m = l->m;
+    const struct bl_pred *const hook =
+        bl_functor_pred(bl_functor(bl_atom_str("term_expansion"), 2));
+    if (l->library || hook == NULL || (hook->flags & BL_PRED_DEFINED) == 0)
+        return false;
+    const bl_word result = bl_new_var(m);
+    struct bl_query q;
+    const int status = bl_query_open(
+        m, &q, bl_struct2(m, bl_atom_str("term_expansion"), *t, result));
+    if (status == BL_RUN_TRUE) {
+        bl_query_cut(m, &q);
+        *t = bl_deref(result);
+        return true;
+    }
+    if (status == BL_RUN_ERROR)
+        clause_error(l, line);
+    bl_query_close(m, &q);
+    return false;
+}
+
+static bool handle_one(struct loading *l, bl_word t, uint32_t line) {
     t = bl_deref(t);
     if (bl_tag(t) == BL_STR) {
         const bl_word f = *bl_ptr(t);
@@ -201,6 +339,24 @@ static bool handle(struct loading *l, bl_word t, uint32_t line) {
     }
     add_clause(l, t, line);
     return true;
+}
+
+static bool handle(struct loading *l, bl_word t, uint32_t line) {
+    t = bl_deref(t);
+    const bool is_directive =
+        bl_tag(t) == BL_STR && *bl_ptr(t) == BL_FN(neck_1);
+    if (is_directive && condition(l, bl_deref(bl_ptr(t)[1]), line))
+        return true;
+    if (skips(l))
+        return true;
+    if (t == BL_ATOM(end_of_file))
+        return false;
+    if (!expand_by_program(l, &t, line))
+        return handle_one(l, t, line);
+    bool go_on = true;
+    for (; go_on && bl_tag(t) == BL_LST; t = bl_deref(bl_ptr(t)[1]))
+        go_on = handle_one(l, bl_ptr(t)[0], line);
+    return go_on && (t == BL_ATOM(nil) || handle_one(l, t, line));
 }
 
 static void singletons(const struct loading *l,
@@ -220,7 +376,8 @@ static bool is_directive(bl_word t) {
     return bl_tag(t) == BL_STR && bl_functor_arity(*bl_ptr(t)) == 1;
 }
 
-static void load(struct loading *l) {
+// All terms of the source.
+static void load_terms(struct loading *l) {
     struct bl_machine *const m = l->m;
     bl_word *const h = m->h;
     bl_word *const hb = m->hb;
@@ -230,10 +387,12 @@ static void load(struct loading *l) {
         m->hb = m->h;
         const enum bl_read_status status = bl_read_term(m, &l->source, &r);
         if (status == BL_READ_ERROR) {
-            syntax_error(l, &r.error);
+            if (!skips(l))
+                syntax_error(l, &r.error);
             go_on = !r.error.incomplete;
         } else if (status == BL_READ_TERM) {
-            if (!is_directive(r.term))
+            l->line = r.line;
+            if (!is_directive(r.term) && !skips(l))
                 singletons(l, &r);
             go_on = handle(l, r.term, r.line);
         } else {
@@ -246,7 +405,40 @@ static void load(struct loading *l) {
         if (m->halting)
             return;
     }
-    (void)run_initializations(l);
+}
+
+// include/1: the text of the file stands in place of the directive.
+static bool include(struct loading *l, bl_word file, uint32_t line) {
+    char path[4096];
+    size_t length;
+    char *text = NULL;
+    if (bl_is_atom(file) && l->includes < MAX_INCLUDES &&
+        bl_find_source(bl_atom_text(file), path, sizeof path))
+        text = bl_file_contents(path, &length);
+    if (text == NULL) {
+        bl_throw_existence(l->m, BL_ATOM_source_sink, file);
+        clause_error(l, line);
+        return true;
+    }
+    const struct bl_source source = l->source;
+    l->includes++;
+    bl_source_init(&l->source, bl_atom_text(bl_atom_str(path)), text, length);
+    load_terms(l);
+    l->includes--;
+    l->source = source;
+    free(text);
+    return !l->m->halting;
+}
+
+static void load(struct loading *l) {
+    l->outer = newest;
+    newest = l;
+    load_terms(l);
+    if (l->conditions > 0)
+        warn(l, l->line, "if/1 without endif/0");
+    if (!l->m->halting)
+        (void)run_initializations(l);
+    newest = l->outer;
 }
 
 int bl_consult_text(struct bl_machine *m, const char *name, const char *text,

@@ -231,26 +231,8 @@ static int unify_compound(struct bl_machine *m, const uint64_t *token,
     return 1;
 }
 
-enum { SHORT_ANSWER = 64 };
-
-int bl_unify_answer(struct bl_machine *m, const struct bl_answer *answer,
-                    const struct bl_subgoal *sg, const bl_word *vars,
-                    size_t n) {
-    struct bl_tabler *const t = m->tabler;
-    const size_t deepest = bl_answer_depth_max(sg);
-    uint64_t few[SHORT_ANSWER];
-    uint64_t *end = few + SHORT_ANSWER;
-    if (deepest > SHORT_ANSWER) {
-        if (!grow(m, &t->token, &t->token_capacity, deepest))
-            return -1;
-        end = t->token + deepest;
-    }
-    const uint64_t *const token = bl_answer_read_fast(answer, end);
-    return bl_unify_tokens(m, token, (size_t)(end - token), vars, n);
-}
-
-int bl_unify_tokens(struct bl_machine *m, const uint64_t *token, size_t tokens,
-                    const bl_word *vars, size_t n) {
+BL_INLINE int unify_tokens(struct bl_machine *m, const uint64_t *token,
+                           size_t tokens, const bl_word *vars, size_t n) {
     bool simple = tokens == n;
     for (size_t i = 0; simple && i < n; i++) {
         const enum bl_tag tag = bl_tag(token[i]);
@@ -266,4 +248,27 @@ int bl_unify_tokens(struct bl_machine *m, const uint64_t *token, size_t tokens,
             return 0;
     }
     return 1;
+}
+
+enum { SHORT_ANSWER = 64 };
+
+int bl_unify_answer(struct bl_machine *m, const struct bl_answer *answer,
+                    const struct bl_subgoal *sg, const bl_word *vars,
+                    size_t n) {
+    struct bl_tabler *const t = m->tabler;
+    const size_t deepest = bl_answer_depth_max(sg);
+    uint64_t few[SHORT_ANSWER];
+    uint64_t *end = few + SHORT_ANSWER;
+    if (deepest > SHORT_ANSWER) {
+        if (!grow(m, &t->token, &t->token_capacity, deepest))
+            return -1;
+        end = t->token + deepest;
+    }
+    const uint64_t *const token = bl_answer_read_fast(answer, end);
+    return unify_tokens(m, token, (size_t)(end - token), vars, n);
+}
+
+int bl_unify_tokens(struct bl_machine *m, const uint64_t *token, size_t tokens,
+                    const bl_word *vars, size_t n) {
+    return unify_tokens(m, token, tokens, vars, n);
 }

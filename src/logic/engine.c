@@ -65,8 +65,10 @@ bool bl_engine_start(const struct bl_table_options *options) {
     struct bl_machine *const m = bl_engine_machine();
     if (m == NULL)
         return false;
-    const int errors = bl_consult_text(m, "library", bl_library_text,
-                                       strlen(bl_library_text), true);
+    int errors = bl_consult_text(m, "library", bl_library_text,
+                                 strlen(bl_library_text), true);
+    errors += bl_consult_text(m, "library_data", bl_library_data_text,
+                              strlen(bl_library_data_text), true);
     BL_CHECK_EQ(errors, 0);
     bl_engine_machine_end(m);
     return true;

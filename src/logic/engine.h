@@ -33,6 +33,10 @@ void bl_engine_machine_end(struct bl_machine *m);
 int bl_consult(struct bl_machine *m, const char *path);
 // A file as text that ends with a NUL, the caller's to free; NULL, see errno.
 char *bl_file_contents(const char *path, size_t *length);
+// Where a program that is named like this lies; false: nowhere.
+bool bl_find_source(const char *name, char *path, size_t size);
+// What this thread is loading, and the line it has come to; NULL: nothing.
+const char *bl_loading_file(uint32_t *line);
 // The same as bl_consult with text in memory (the library).
 int bl_consult_text(struct bl_machine *m, const char *name, const char *text,
                     size_t length, bool is_library);
@@ -45,6 +49,7 @@ void bl_builtins_init(void);
 void bl_findall_drop_all(struct bl_machine *m);
 void bl_globals_drop(struct bl_machine *m);
 extern const char bl_library_text[];
+extern const char bl_library_data_text[];
 
 // Shows the error that `m->ball` is; the ball is gone afterwards. `where` is
 // a file and line, or NULL.

@@ -34,7 +34,6 @@ ignore(G) :- ( call(G) -> true ; true ).
 \+ G :- tnot(G).
 not(G) :- tnot(G).
 '$not'(G) :- \+ call(G).
-sk_not(G) :- tnot(G).
 A , B :- call((A, B)).
 A ; B :- call((A ; B)).
 A -> B :- call((A -> B)).
@@ -322,7 +321,7 @@ with_output_to(Sink, G) :- '$to_memory'(G, Text), '$give'(Sink, Text).
     ;   '$memory_close'(Old, _), fail
     ).
 read_term_from_atom(A, T, _) :- term_to_atom(T, A).
-print_message(_, _).
+print_message(K, E) :- ( K == error -> '$print_error'(E) ; true ).
 phrase(G, L) :- phrase(G, L, []).
 phrase(G, L, R) :- call(G, L, R).
 
@@ -374,16 +373,12 @@ portray_clause(T) :- \+ \+ ( numbervars(T, 0, _), '$portray'(T) ).
 '$portray'(T) :- writeq(T), write('.'), nl.
 '$portray_body'((A, B)) :- !, '$portray_body'(A), write(','), '$portray_body'(B).
 '$portray_body'(G) :- nl, write('    '), print(G).
-ensure_loaded(F) :- consult(F).
 [F|Fs] :- '$consult_all'([F|Fs]).
 '$consult_all'([]).
 '$consult_all'([F|Fs]) :- consult(F), '$consult_all'(Fs).
-use_module(_).
-use_module(_, _).
 module(_, _).
 set_stream(_, _).
 style_check(_).
-import(_).
 export(_).
 load_csv(File, Name) :- '$load_csv'(File, Name, ',', _).
 load_tsv(File, Name) :- '$load_csv'(File, Name, '\t', _).

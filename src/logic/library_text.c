@@ -4,12 +4,15 @@
 //
 #include "logic/engine.h"
 
-__asm__(".section .rodata\n"
-        ".globl bl_library_text\n"
-        ".hidden bl_library_text\n"
-        ".type bl_library_text, %object\n"
-        "bl_library_text:\n"
-        ".incbin \"" BL_LIBRARY_FILE "\"\n"
-        ".byte 0\n"
-        ".size bl_library_text, . - bl_library_text\n"
-        ".previous\n");
+#define TEXT(name, file)                                                       \
+    __asm__(".section .rodata\n"                                               \
+            ".globl " name "\n"                                                \
+            ".hidden " name "\n"                                               \
+            ".type " name ", %object\n" name ":\n"                             \
+            ".incbin \"" file "\"\n"                                           \
+            ".byte 0\n"                                                        \
+            ".size " name ", . - " name "\n"                                   \
+            ".previous\n")
+
+TEXT("bl_library_text", BL_LIBRARY_FOLDER "/library.pl");
+TEXT("bl_library_data_text", BL_LIBRARY_FOLDER "/library_data.pl");

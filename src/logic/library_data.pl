@@ -1,0 +1,328 @@
+% SPDX-License-Identifier: MIT
+%
+% Data structures and names that programs of other systems expect: more on
+% lists and ordered sets, association lists, records, text, files, tables.
+
+% ---- lists
+
+flatten(T, L) :- '$flatten'(T, [], L0), !, L = L0.
+'$flatten'(V, T, [V|T]) :- var(V), !.
+'$flatten'([], T, T) :- !.
+'$flatten'([X|Xs], T, L) :- !, '$flatten'(X, L1, L), '$flatten'(Xs, T, L1).
+'$flatten'(A, T, [A|T]).
+subset([], _).
+subset([X|Xs], L) :- memberchk(X, L), subset(Xs, L).
+is_set(L) :- is_list(L), length(L, N), sort(L, S), length(S, N).
+nextto(X, Y, [X,Y|_]).
+nextto(X, Y, [_|L]) :- nextto(X, Y, L).
+same_length([], []).
+same_length([_|Xs], [_|Ys]) :- same_length(Xs, Ys).
+proper_length(L, N) :- is_list(L), length(L, N).
+prefix([], _).
+prefix([X|Xs], [X|Ys]) :- prefix(Xs, Ys).
+subseq([], [], []).
+subseq([X|Xs], Ys, [X|Zs]) :- subseq(Xs, Ys, Zs).
+subseq([X|Xs], [X|Ys], Zs) :- subseq(Xs, Ys, Zs).
+max_member(P, M, [X|Xs]) :- '$most'(Xs, P, X, M).
+'$most'([], _, M, M).
+'$most'([X|Xs], P, M0, M) :- ( call(P, M0, X) -> '$most'(Xs, P, X, M) ; '$most'(Xs, P, M0, M) ).
+convlist(_, [], []).
+convlist(G, [X|Xs], Ys) :- ( call(G, X, Y) -> Ys = [Y|Ys1] ; Ys = Ys1 ), convlist(G, Xs, Ys1).
+partition(_, [], [], [], []).
+partition(P, [X|Xs], L, E, G) :-
+    call(P, O, X),
+    '$partition'(O, X, L, E, G, L1, E1, G1),
+    partition(P, Xs, L1, E1, G1).
+'$partition'(<, X, [X|L], E, G, L, E, G).
+'$partition'(=, X, L, [X|E], G, L, E, G).
+'$partition'(>, X, L, E, [X|G], L, E, G).
+maplist(G, L, M, N, O, P) :- '$maplist'(L, M, N, O, P, G).
+'$maplist'([], [], [], [], [], _).
+'$maplist'([V|Vs], [W|Ws], [X|Xs], [Y|Ys], [Z|Zs], G) :-
+    call(G, V, W, X, Y, Z), '$maplist'(Vs, Ws, Xs, Ys, Zs, G).
+foldl(G, L, M, N, A0, A) :- '$foldl'(L, M, N, G, A0, A).
+'$foldl'([], [], [], _, A, A).
+'$foldl'([X|Xs], [Y|Ys], [Z|Zs], G, A0, A) :-
+    call(G, X, Y, Z, A0, A1), '$foldl'(Xs, Ys, Zs, G, A1, A).
+clumped([], []).
+clumped([X|Xs], [X-N|Cs]) :- '$clump'(Xs, X, 1, N, Rest), clumped(Rest, Cs).
+'$clump'([Y|Ys], X, N0, N, Rest) :- Y == X, !, N1 is N0 + 1, '$clump'(Ys, X, N1, N, Rest).
+'$clump'(Rest, _, N, N, Rest).
+transpose([], []).
+transpose([R|Rs], T) :- '$columns'(R, [R|Rs], T).
+'$columns'([], _, []).
+'$columns'([_|Xs], Rows, [C|Cs]) :- '$split_heads'(Rows, C, Rest), '$columns'(Xs, Rest, Cs).
+'$split_heads'([], [], []).
+'$split_heads'([[X|Xs]|Rs], [X|C], [Xs|Rest]) :- '$split_heads'(Rs, C, Rest).
+aggregate_all(count, D, G, N) :- !, findall(D, G, L), sort(L, S), length(S, N).
+aggregate_all(sum(E), D, G, Sum) :- !,
+    findall(D-E, G, L), sort(L, S), pairs_values(S, Es), '$sum'(Es, 0, Sum).
+aggregate_all(max(E), D, G, M) :- !, findall(D-E, G, L), sort(L, S), pairs_values(S, Es), max_list(Es, M).
+aggregate_all(min(E), D, G, M) :- !, findall(D-E, G, L), sort(L, S), pairs_values(S, Es), min_list(Es, M).
+aggregate_all(bag(E), D, G, Es) :- !, findall(D-E, G, L), sort(L, S), pairs_values(S, Es).
+
+% ---- ordered sets
+
+ord_empty([]).
+ord_insert(S, X, S1) :- ord_union(S, [X], S1).
+ord_add_element(S, X, S1) :- ord_union(S, [X], S1).
+ord_del_element(S, X, S1) :- ord_subtract(S, [X], S1).
+ord_member(X, S) :- member(X, S).
+ord_union(Ls, S) :- '$concatenate'(Ls, L), sort(L, S).
+ord_intersection([], _, []) :- !.
+ord_intersection(_, [], []) :- !.
+ord_intersection([X|Xs], [Y|Ys], S) :- compare(O, X, Y), '$ord_both'(O, X, Xs, Y, Ys, S).
+'$ord_both'(<, _, Xs, Y, Ys, S) :- ord_intersection(Xs, [Y|Ys], S).
+'$ord_both'(=, X, Xs, _, Ys, [X|S]) :- ord_intersection(Xs, Ys, S).
+'$ord_both'(>, X, Xs, _, Ys, S) :- ord_intersection([X|Xs], Ys, S).
+ord_setproduct([], _, []).
+ord_setproduct([X|Xs], Ys, P) :- '$pair_all'(Ys, X, P, P1), ord_setproduct(Xs, Ys, P1).
+'$pair_all'([], _, P, P).
+'$pair_all'([Y|Ys], X, [X-Y|P], P1) :- '$pair_all'(Ys, X, P, P1).
+ord_subset(A, B) :- ord_subtract(A, B, []).
+ord_disjoint(A, B) :- ord_intersection(A, B, []).
+ord_seteq(A, B) :- A == B.
+ord_symdiff(A, B, S) :- ord_subtract(A, B, X), ord_subtract(B, A, Y), ord_union(X, Y, S).
+
+% ---- association lists: t, or t(Key, Value, Height, Left, Right), balanced
+
+empty_assoc(t).
+is_assoc(T) :- nonvar(T), ( T == t ; T = t(_, _, _, _, _) ), !.
+get_assoc(K, t(K1, V1, _, L, R), V) :- compare(O, K, K1), '$assoc_get'(O, K, V, V1, L, R).
+'$assoc_get'(=, _, V, V, _, _).
+'$assoc_get'(<, K, V, _, L, _) :- get_assoc(K, L, V).
+'$assoc_get'(>, K, V, _, _, R) :- get_assoc(K, R, V).
+put_assoc(K, t, V, t(K, V, 1, t, t)).
+put_assoc(K, t(K1, V1, H, L, R), V, T) :- compare(O, K, K1), '$assoc_put'(O, K, V, K1, V1, H, L, R, T).
+'$assoc_put'(=, K, V, _, _, H, L, R, t(K, V, H, L, R)).
+'$assoc_put'(<, K, V, K1, V1, _, L, R, T) :- put_assoc(K, L, V, L1), '$balance'(K1, V1, L1, R, T).
+'$assoc_put'(>, K, V, K1, V1, _, L, R, T) :- put_assoc(K, R, V, R1), '$balance'(K1, V1, L, R1, T).
+'$height'(t, 0).
+'$height'(t(_, _, H, _, _), H).
+'$node'(K, V, L, R, t(K, V, H, L, R)) :- '$height'(L, A), '$height'(R, B), H is max(A, B) + 1.
+'$balance'(K, V, L, R, T) :-
+    '$height'(L, A), '$height'(R, B), D is A - B,
+    (   D > 1 -> '$lean_left'(L, K, V, R, T)
+    ;   D < -1 -> '$lean_right'(R, K, V, L, T)
+    ;   H is max(A, B) + 1, T = t(K, V, H, L, R)
+    ).
+'$lean_left'(t(K1, V1, _, A, B), K, V, R, T) :-
+    '$height'(A, HA), '$height'(B, HB),
+    (   HA >= HB
+    ->  '$node'(K, V, B, R, N), '$node'(K1, V1, A, N, T)
+    ;   B = t(K2, V2, _, C, D),
+        '$node'(K1, V1, A, C, N), '$node'(K, V, D, R, M), '$node'(K2, V2, N, M, T)
+    ).
+'$lean_right'(t(K1, V1, _, A, B), K, V, L, T) :-
+    '$height'(A, HA), '$height'(B, HB),
+    (   HB >= HA
+    ->  '$node'(K, V, L, A, N), '$node'(K1, V1, N, B, T)
+    ;   A = t(K2, V2, _, C, D),
+        '$node'(K, V, L, C, N), '$node'(K1, V1, D, B, M), '$node'(K2, V2, N, M, T)
+    ).
+del_assoc(K, t(K1, V1, _, L, R), V, T) :- compare(O, K, K1), '$assoc_del'(O, K, V, K1, V1, L, R, T).
+'$assoc_del'(<, K, V, K1, V1, L, R, T) :- del_assoc(K, L, V, L1), '$balance'(K1, V1, L1, R, T).
+'$assoc_del'(>, K, V, K1, V1, L, R, T) :- del_assoc(K, R, V, R1), '$balance'(K1, V1, L, R1, T).
+'$assoc_del'(=, _, V, _, V, L, R, T) :-
+    (   R == t -> T = L
+    ;   '$assoc_take_min'(R, K2, V2, R1), '$balance'(K2, V2, L, R1, T)
+    ).
+'$assoc_take_min'(t(K, V, _, t, R), K, V, R) :- !.
+'$assoc_take_min'(t(K1, V1, _, L, R), K, V, T) :- '$assoc_take_min'(L, K, V, L1), '$balance'(K1, V1, L1, R, T).
+list_to_assoc(L, A) :- '$assoc_add'(L, t, A).
+ord_list_to_assoc(L, A) :- '$assoc_add'(L, t, A).
+'$assoc_add'([], A, A).
+'$assoc_add'([K-V|L], A0, A) :- put_assoc(K, A0, V, A1), '$assoc_add'(L, A1, A).
+assoc_to_list(A, L) :- '$assoc_list'(A, L, []).
+'$assoc_list'(t, L, L).
+'$assoc_list'(t(K, V, _, A, B), L, L0) :- '$assoc_list'(A, L, [K-V|L1]), '$assoc_list'(B, L1, L0).
+assoc_to_keys(A, Ks) :- assoc_to_list(A, L), pairs_keys(L, Ks).
+assoc_to_values(A, Vs) :- assoc_to_list(A, L), pairs_values(L, Vs).
+gen_assoc(K, t(_, _, _, L, _), V) :- gen_assoc(K, L, V).
+gen_assoc(K, t(K, V, _, _, _), V).
+gen_assoc(K, t(_, _, _, _, R), V) :- gen_assoc(K, R, V).
+min_assoc(t(K, V, _, t, _), K, V) :- !.
+min_assoc(t(_, _, _, L, _), K, V) :- min_assoc(L, K, V).
+max_assoc(t(K, V, _, _, t), K, V) :- !.
+max_assoc(t(_, _, _, _, R), K, V) :- max_assoc(R, K, V).
+map_assoc(_, t).
+map_assoc(G, t(_, V, _, L, R)) :- map_assoc(G, L), call(G, V), map_assoc(G, R).
+map_assoc(_, t, t).
+map_assoc(G, t(K, V, H, L, R), t(K, W, H, L1, R1)) :- map_assoc(G, L, L1), call(G, V, W), map_assoc(G, R, R1).
+
+% ---- terms
+
+compound_name_arity(T, N, A) :- compound(T), !, functor(T, N, A).
+compound_name_arity(T, N, A) :- A > 0, functor(T, N, A).
+compound_name_arguments(T, N, As) :- compound(T), !, T =.. [N|As].
+compound_name_arguments(T, N, As) :- As = [_|_], T =.. [N|As].
+numbervars(T) :- numbervars(T, 0, _).
+nonground(T, V) :- term_variables(T, [V|_]).
+term_variables(T, Vs, Tail) :- term_variables(T, L), '$append'(L, Tail, Vs).
+variant(A, B) :- A =@= B.
+subsumes_chk(G, S) :- subsumes_term(G, S).
+?=(A, B) :- ( A == B -> true ; A \= B ).
+acyclic_term(_).
+ground_or_var(X) :- ( var(X) -> true ; ground(X) ).
+
+% ---- records and counters: facts of the engine's own
+
+:- dynamic('$record'/3).
+:- dynamic('$flag'/2).
+recorda(K, T) :- recorda(K, T, _).
+recorda(K, T, R) :- flag('$records', N, N + 1), R = '$record'(N), asserta('$record'(K, T, R)).
+recordz(K, T) :- recordz(K, T, _).
+recordz(K, T, R) :- flag('$records', N, N + 1), R = '$record'(N), assertz('$record'(K, T, R)).
+recorded(K, T) :- '$record'(K, T, _).
+recorded(K, T, R) :- '$record'(K, T, R).
+erase(R) :- retract('$record'(_, _, R)), !.
+instance(R, T) :- '$record'(_, T, R), !.
+flag(K, Old, New) :-
+    with_mutex('$flag', (
+        ( '$flag'(K, V) -> true ; V = 0 ), Old = V,
+        W is New, retractall('$flag'(K, _)), assertz('$flag'(K, W)) )).
+gensym(Base, A) :- atom_concat('$gensym_', Base, K), flag(K, N, N + 1), I is N + 1, atom_concat(Base, I, A).
+reset_gensym(Base) :- atom_concat('$gensym_', Base, K), flag(K, _, 0).
+reset_gensym :- ( '$flag'(K, _), atom_concat('$gensym_', _, K), flag(K, _, 0), fail ; true ).
+
+% ---- text
+
+string(_) :- fail.
+text_to_string(T, A) :- '$text_atom'(T, A).
+text_concat(A, B, C) :- atom_concat(A, B, C).
+sub_string(S, B, L, A, Sub) :- sub_atom(S, B, L, A, Sub).
+string_code(I, S, C) :- I > 0, J is I - 1, sub_atom(S, J, 1, _, A), char_code(A, C).
+string_lower(S, L) :- downcase_atom(S, L).
+string_upper(S, U) :- upcase_atom(S, U).
+term_string(T, S) :- term_to_atom(T, S).
+term_string(T, S, _) :- term_to_atom(T, S).
+sformat(S, F, As) :- format(atom(S), F, As).
+concat_atom(L, A) :- atomic_list_concat(L, A).
+concat_atom(L, Sep, A) :- atomic_list_concat(L, Sep, A).
+name(X, Codes) :- nonvar(X), !, atom_codes(X, Codes).
+name(X, Codes) :- atom_codes(A, Codes), ( atom_number(A, N) -> X = N ; X = A ).
+'$text_atom'(T, A) :- ( is_list(T), T \== [] -> catch(atom_codes(A, T), _, atom_chars(A, T)) ; T == [] -> A = '' ; atomic(T) -> atomic_list_concat([T], A) ).
+split_string(Text, Seps, Pad, Parts) :-
+    '$text_codes'(Text, Cs), '$text_codes'(Seps, Ss), '$text_codes'(Pad, Ps),
+    '$split_codes'(Cs, Ss, Fields), '$strip_fields'(Fields, Ps, Parts).
+'$text_codes'(T, Cs) :- '$text_atom'(T, A), atom_codes(A, Cs).
+'$split_codes'(Cs, Ss, [F|Fs]) :- '$field'(Cs, Ss, F, Rest), '$split_rest'(Rest, Ss, Fs).
+'$split_rest'(none, _, []).
+'$split_rest'(some(Cs), Ss, Fs) :- '$split_codes'(Cs, Ss, Fs).
+'$field'([], _, [], none).
+'$field'([C|Cs], Ss, F, Rest) :-
+    ( '$member_eq'(C, Ss) -> F = [], Rest = some(Cs) ; F = [C|F1], '$field'(Cs, Ss, F1, Rest) ).
+'$strip_fields'([], _, []).
+'$strip_fields'([F|Fs], Ps, [A|As]) :-
+    '$strip'(F, Ps, F1), reverse(F1, F2), '$strip'(F2, Ps, F3), reverse(F3, F4),
+    atom_codes(A, F4), '$strip_fields'(Fs, Ps, As).
+'$strip'([C|Cs], Ps, R) :- '$member_eq'(C, Ps), !, '$strip'(Cs, Ps, R).
+'$strip'(Cs, _, Cs).
+
+% ---- files and streams
+
+see(F) :- open(F, read, S), set_input(S).
+seen :- current_input(S), close(S), set_input(user_input).
+tell(F) :- open(F, write, S), set_output(S).
+told :- current_output(S), close(S), set_output(user_output).
+put(C) :- put_char(C).
+get0(C) :- get_code(C).
+ttyflush :- flush_output.
+prompt(_, _).
+close(S, _) :- close(S).
+is_stream(S) :- nonvar(S), catch(stream_property(S, alias(_)), _, fail), !.
+is_stream(S) :- compound(S), S = '$stream'(_).
+stream_property(S, alias(A)) :- '$member'(A, [user_input, user_output, user_error]), S = A.
+portray_clause(S, T) :- current_output(O), set_output(S), portray_clause(T), set_output(O).
+read_stream_to_codes(S, Cs) :-
+    get_code(S, C), ( C == -1 -> Cs = [] ; Cs = [C|Cs1], read_stream_to_codes(S, Cs1) ).
+read_line_to_string(S, L) :-
+    read_line_to_codes(S, Cs), ( Cs == end_of_file -> L = end_of_file ; Cs == -1 -> L = end_of_file ; atom_codes(L, Cs) ).
+'$with_file'(F, S, G) :- open(F, read, S), call_cleanup(G, close(S)).
+read_file_to_codes(F, Cs, _) :- '$with_file'(F, S, read_stream_to_codes(S, Cs)).
+read_file_to_string(F, A, O) :- read_file_to_codes(F, Cs, O), atom_codes(A, Cs).
+read_file_to_terms(F, Ts, _) :- '$with_file'(F, S, '$read_terms'(S, Ts)).
+'$read_terms'(S, Ts) :- read(S, T), ( T == end_of_file -> Ts = [] ; Ts = [T|Ts1], '$read_terms'(S, Ts1) ).
+file_base_name(P, B) :- atomic_list_concat(L, /, P), '$append'(_, [B], L), !.
+file_directory_name(P, D) :-
+    atomic_list_concat(L, /, P), '$append'(Ds, [_], L), !,
+    ( Ds == [] -> D = '.' ; Ds == [''] -> D = / ; atomic_list_concat(Ds, /, D) ).
+file_name_extension(B, E, F) :- nonvar(F), !, atomic_list_concat(L, '.', F), '$append'(Bs, [E], L), Bs = [_|_], atomic_list_concat(Bs, '.', B), !.
+file_name_extension(B, E, F) :- atomic_list_concat([B, E], '.', F).
+
+% ---- loading
+
+expand_term(T, X) :- '$expand_term'(T, X0), !, X = X0.
+'$expand_term'(T, X) :- '$user_expansion'(T, X).
+'$expand_term'((H --> B), X) :- dcg_translate_rule((H --> B), X).
+'$expand_term'(T, T).
+'$user_expansion'(T, X) :-
+    current_predicate(term_expansion/2), G = term_expansion(T, X), call(G), !.
+expand_goal(G, G).
+load_files(F, _) :- consult(F).
+make.
+:- dynamic('$loaded'/1).
+'$load_once'(F) :-
+    '$source_path'(F, P),
+    ( '$loaded'(P) -> true ; assertz('$loaded'(P)), consult(P) ).
+ensure_loaded(F) :-
+    ( '$source_path'(F, _) -> '$load_once'(F) ; throw(error(existence_error(source_sink, F), _)) ).
+use_module(M) :- ( atom(M), '$source_path'(M, _) -> '$load_once'(M) ; true ).
+use_module(M, _) :- use_module(M).
+import(Ps) :- ( nonvar(Ps), Ps = (_ from M) -> use_module(M) ; true ).
+prolog_load_context(K, V) :- '$load_context'(D, F, L), '$member'(K-V, [directory-D, source-F, file-F, line-L, module-user, dialect-leaflog]).
+initialization(G) :- call(G).
+initialization(G, main) :- !, '$main'(G).
+initialization(G, _) :- call(G).
+'$main'(G) :-
+    catch(( call(G) -> S = 0 ; S = 1 ), E, ( '$print_error'(E), S = 2 )),
+    halt(S).
+prolog_flag(F, V) :- current_prolog_flag(F, V).
+current_predicate(N, H) :- var(H), !, current_predicate(N/A), functor(H, N, A).
+current_predicate(N, M : H) :- nonvar(M), !, current_predicate(N, H).
+current_predicate(N, H) :- functor(H, N, A), ( current_predicate(N/A) -> true ; fail ).
+garbage_collect_atoms.
+license(_).
+meta_predicate(_).
+module_transparent(_).
+public(_).
+mode(_).
+volatile(_).
+noprotocol.
+char_conversion(_, _).
+current_char_conversion(C, C).
+compiler_options(_).
+index(_).
+index(_, _).
+index(_, _, _).
+use_variant_tabling(_).
+use_subsumptive_tabling(_).
+ensure_dync_loaded(F) :- consult(F).
+load_dyn(F) :- consult(F).
+load_dync(F) :- consult(F).
+
+% ---- threads
+
+thread_statistics(_, cputime, T) :- statistics(thread_cputime, T).
+is_thread(Id) :- thread_property(Id, _), !.
+
+% ---- tables, by the names of other systems
+
+sk_not(G) :- tnot(G).
+tfindall(T, G, L) :- findall(T, G, L).
+current_table(G, '$table'(V)) :- tabled_call(V, _), G = V.
+abolish_table_pred(T) :- ( T = _ / _ -> abolish_table(T) ; functor(T, N, A), abolish_table(N/A) ).
+abolish_table_call(G) :- '$abolish_call'(G).
+abolish_table_call(G, _) :- '$abolish_call'(G).
+abolish_table_subgoals(G) :- '$abolish_call'(G).
+abolish_private_tables :- abolish_all_tables.
+abolish_shared_tables :- abolish_all_tables.
+abolish_module_tables(_) :- abolish_all_tables.
+get_calls(G, '$call'(V, R0), R) :-
+    tabled_call(V, _), term_variables(V, Vs), R0 =.. [ret|Vs],
+    copy_term(V-R0, G-R).
+get_returns('$call'(V0, R0), R) :- copy_term(V0-R0, V-R), call(V).
+get_returns(C, R, R) :- get_returns(C, R).
+get_returns_for_call(G, T) :- tabled_call(V, _), V =@= G, !, call(G), T = G.
+get_call(G, C, R) :- get_calls(V, C, R), V =@= G, !, V = G.
+get_residual(G, []) :- tabled_call(V, _), G = V, call(V).
