@@ -184,14 +184,13 @@ static void move_marks(char *from, size_t units, char *to) {
     }
 }
 
-// Half of a stretch that cannot follow its other half. The place it came from
-// is free, so only a kernel without memory for a mapping refuses; then copy.
-static void put_back(char *from, size_t units, char *to) {
+void bl_move_or_copy_units(void *from, size_t units, void *to) {
     const size_t bytes = units << BL_HUGE_SHIFT;
     if (bl_os.move(from, bytes, to) == 0)
         return;
     if (bl_os.map(to, bytes, BL_OS_BASE_PAGES) < 0)
-        bl_fatal("the kernel refuses to undo a move of memory");
+        bl_fatal("the kernel refuses to move memory, and to map more");
+    bl_os.advise_huge(to, bytes);
     __builtin_memcpy(to, from, bytes);
     bl_os.unmap(from, bytes);
     mark_hugetlb(to, units, false);
@@ -209,8 +208,8 @@ static int move_stretch(char *from, size_t units, char *to) {
     if (one < 0)
         return one;
     const int two = move_stretch(from + first, units - half, to + first);
-    if (two < 0)
-        put_back(to, half, from);
+    if (two < 0) // its place is free, so as a rule this cannot fail too
+        bl_move_or_copy_units(to, half, from);
     return two;
 }
 

@@ -64,7 +64,7 @@ static void exchange(char *unit) {
     if (copy == NULL)
         return;
     bl_unback(unit, BL_HUGE_SIZE);
-    BL_CHECK(bl_os.move(copy, BL_HUGE_SIZE, unit) == 0);
+    bl_move_or_copy_units(copy, 1, unit);
     bl_unit_address_free(copy, 1);
 }
 

@@ -49,6 +49,8 @@ int bl_fill_units(void *at, size_t units, size_t *warm);
 void bl_count_units(size_t before, size_t after);
 // All or none; 0 or -errno.
 int bl_move_units(void *from, size_t units, void *to);
+// Ordinary memory, to where nothing is mapped; ends the program without memory.
+void bl_move_or_copy_units(void *from, size_t units, void *to);
 bool bl_thrifty(void); // address space is limited: map no more than asked for
 
 // --- warm.c ------------------------------------------------------------------

@@ -173,7 +173,8 @@ TEST(no_memory_is_null) {
 }
 
 // What a fork must leave to the child: the bytes, and no page of the pool.
-static void fork_with_pool(bool in_child, size_t pool_units_after) {
+static void fork_with_pool(bool in_child, bool refuses_moves,
+                           size_t pool_units_after) {
     void *units[N];
     fake_os_install();
     fake_os_set_pool(20);
@@ -186,6 +187,8 @@ static void fork_with_pool(bool in_child, size_t pool_units_after) {
         memset(units[i], i + 1, BL_HUGE_SIZE);
     }
     assert_size_eq(from_pool(units), 10);
+    if (refuses_moves)
+        fake_os_fail(1, EPERM, FAKE_BIT(FAKE_MOVE), true);
     bl_locks_before_fork();
     bl_reservoir_before_sharing();
     if (in_child)
@@ -201,5 +204,6 @@ static void fork_with_pool(bool in_child, size_t pool_units_after) {
     bl_reservoir_check();
 }
 
-TEST(a_child_gets_copies_of_pool_pages) { fork_with_pool(true, 0); }
-TEST(a_parent_keeps_its_pool_pages) { fork_with_pool(false, 10); }
+TEST(a_child_gets_copies_of_pool_pages) { fork_with_pool(true, false, 0); }
+TEST(a_child_gets_them_without_mremap) { fork_with_pool(true, true, 0); }
+TEST(a_parent_keeps_its_pool_pages) { fork_with_pool(false, false, 10); }
