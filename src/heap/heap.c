@@ -57,25 +57,39 @@ static void *class_alloc(uint32_t c) {
     return local ? bl_local_alloc(local, &bl_class_pools[c], c) : NULL;
 }
 
+// A small heap has no fragments that would fill the holes which objects of
+// megabytes leave, so they become runs, which leave none; a large heap packs
+// them as spans, so that all of their last unit is huge too.
+#define SMALL_HEAP_UNITS 24
+#define SMALL_HEAP_SPAN BL_MIB
+
+static size_t longest_span(void) {
+    return bl_load_relaxed(&bl_stats.units_now) < SMALL_HEAP_UNITS
+               ? SMALL_HEAP_SPAN
+               : BL_SPAN_MAX;
+}
+
 static void *large_alloc(size_t bytes, size_t align, bool *zeroed) {
     if (bytes > PTRDIFF_MAX)
         return NULL;
     const bool short_span =
         bytes <= BL_HUGE_SIZE / 2 && align <= BL_HUGE_SIZE / 2;
-    if (short_span || (bytes <= BL_SPAN_MAX && align <= BL_SLICE_BYTES)) {
+    if (short_span || (bytes <= longest_span() && align <= BL_SLICE_BYTES)) {
         void *p = bl_span_alloc(bytes, align, zeroed);
         if (p != NULL)
             return p;
     }
-    if (bl_local_attach() == NULL)
+    struct bl_local *local = bl_local_attach();
+    if (local == NULL)
         return NULL;
+    bl_local_trim(local);
     struct bl_run *run = bl_run_acquire(bytes, align);
     *zeroed = run != NULL && run->dirty == 0;
     return run ? bl_run_start(run) : NULL;
 }
 
 void *bl_malloc_slow(size_t bytes) {
-    if (bl_libc() != NULL || !bl_heap_ready())
+    if (!bl_heap_ready())
         return bl_libc()->malloc(bytes);
     void *p = NULL;
     if (bytes <= BL_CLASS_MAX) {
@@ -134,11 +148,9 @@ void bl_free_elsewhere(void *p) {
         return;
     }
     struct bl_run *run = bl_run_at(p);
-    if (run != NULL) {
-        bl_run_release(run);
-        return;
-    }
-    bl_misuse("free", NULL, p);
+    if (run == NULL)
+        bl_misuse("free", NULL, p);
+    bl_run_release(run);
 }
 
 void bl_free(void *p) { bl_free_fast(p); }

@@ -15,8 +15,9 @@ static bool fits_well(size_t usable, size_t bytes) {
     return bytes <= usable && (bytes >= usable / 2 || usable <= WORTH_MOVING);
 }
 
-// What has grown to this size is likely to go on: it gets room to grow into.
-#define GROWER_RUN_FROM (4 * BL_MIB)
+// What has grown to this size is likely to go on: it gets room to grow into,
+// and leaves no hole for each size that it had.
+#define GROWER_RUN_FROM (1 * BL_MIB)
 
 static void *move_by_copy(void *p, size_t usable, size_t bytes) {
     const bool grower = bytes > usable && bytes >= GROWER_RUN_FROM;

@@ -21,10 +21,12 @@ void bl_full_remove(struct bl_entry *entry, struct bl_page *page);
 #define BL_NO_SLICE UINT32_MAX
 
 // First of `count` consecutive slices of one unit, or BL_NO_SLICE; `align` in
-// slices. *zeroed: none of them was used since the unit was fresh.
-uint32_t bl_slices_take(unsigned count, unsigned align, bool *zeroed);
+// slices. `open`: a unit may be opened for them. *zeroed: none of them was used
+// since the unit was fresh.
+uint32_t bl_slices_take(unsigned count, unsigned align, bool open,
+                        bool *zeroed);
 // Likewise, for more than half a unit, over as many units as it takes.
-uint32_t bl_slices_take_long(unsigned count, bool *zeroed);
+uint32_t bl_slices_take_long(unsigned count, bool open, bool *zeroed);
 void bl_slices_give(uint32_t first, unsigned count);
 // Takes the `more` slices that follow, where they are free.
 bool bl_slices_extend(uint32_t first, unsigned count, unsigned more);
@@ -46,6 +48,7 @@ void bl_page_link_slices(struct bl_page *page, unsigned slices);
 
 // --- pages.c: the life of a page ---------------------------------------------
 
+void bl_seals_start(uintptr_t random);
 struct bl_page *bl_page_new(struct bl_pool *pool, uintptr_t owner);
 // No block of it is in use and it is on no chain; its owner may keep the slice.
 void bl_page_retire(struct bl_page *page);

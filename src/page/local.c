@@ -14,8 +14,6 @@
 
 _Thread_local struct bl_local *bl_self
     __attribute__((tls_model("initial-exec")));
-uintptr_t bl_seal;
-
 static struct bl_local *all_locals;  // lock:bl_lock_locals
 static _Atomic(bool) parked_reports; // a parked local may have revived pages
 static _Atomic(bool) started;
@@ -32,7 +30,7 @@ static bool start_once(void) {
     bl_lock_acquire(&bl_lock_start);
     bool ok = bl_load_relaxed(&started);
     if (!ok && bl_reservoir_start()) {
-        bl_seal = bl_os_random() | 1;
+        bl_seals_start(bl_os_random());
         ok = pthread_key_create(&end_of_thread, on_thread_end) == 0;
         bl_store_release(&started, ok);
     }
@@ -118,6 +116,19 @@ void bl_local_detach(void) {
     bl_store_relaxed(&local->parked, true);
     bl_lock_release(&bl_lock_locals);
     BL_DISCOUNT_BY(locals_now, 1);
+}
+
+void bl_local_trim(struct bl_local *local) {
+    if (local->trimmed_at == local->pages_taken)
+        return;
+    local->trimmed_at = local->pages_taken;
+    for (unsigned i = 0; i < BL_POOLS_MAX; i++) {
+        struct bl_page *page = local->entries[i].first;
+        if (page == &bl_no_page || page->used > 0)
+            continue;
+        bl_chain_remove(&local->entries[i], page);
+        bl_page_drop(page);
+    }
 }
 
 // Pairs with the exchange in bl_revived_drain().

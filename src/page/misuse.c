@@ -29,7 +29,7 @@ static const char *what_is_wrong(const struct bl_page *page, const void *p) {
     const uint32_t index = bl_block_index(page, p);
     if (index >= page->capacity)
         return "not the start of a block";
-    if (((const struct bl_block *)p)->seal == bl_seal_of(p))
+    if (((const struct bl_block *)p)->seal == bl_seal_of(page, p))
         return "double free";
     return "a block of another pool";
 }

@@ -34,7 +34,10 @@
 #define BL_UNIT_SLICES (BL_HUGE_SIZE >> BL_SLICE_SHIFT)
 #define BL_PAGE_SLICES_MAX 32 // a page is at most half a unit
 
-// A free block. `seal` tells a second free of the same block.
+// A free block. `seal` tells a second free of the same block. It is another
+// each time that memory becomes a page: what a program copies from memory that
+// it was given and never wrote to may be such a block, in use at that address
+// once, and must not look like a free one there now.
 struct bl_block {
     struct bl_block *next;
     uintptr_t seal;
@@ -55,10 +58,11 @@ struct bl_page {
     uint8_t shift;            // const
     _Atomic(uint8_t) state;   // enum bl_page_state; others look for SPAN only
     uint8_t spare[6];
-    struct bl_pool *pool; // const
-    char *start;          // const: first byte of the page
+    char *start;    // const: first byte of the page
+    uintptr_t seal; // const: of this life of the page; odd
     // Second line: chains, and what other threads write.
     _Alignas(64) _Atomic(uintptr_t) remote; // blocks, plus BL_REMOTE_NOTIFY
+    struct bl_pool *pool;                   // const; NULL: no page of blocks
     struct bl_page *next;                   // in the chain of the state
     struct bl_page *prev;
     struct bl_page *revived_next;
@@ -95,6 +99,7 @@ struct bl_local {
     uint32_t voids[BL_VOIDS_MAX];      // slices kept for the next pages
     uint32_t void_count;
     uint32_t pages_taken;  // how many pages it has asked for
+    uint32_t trimmed_at;   // `pages_taken` when it last gave back empty ones
     struct bl_local *next; // lock:bl_lock_locals, list of all locals
     _Atomic(bool) parked;  // its thread has ended
 };
@@ -122,7 +127,6 @@ extern struct bl_page bl_no_page;
 // caller may run before the thread-local data has its initial values.
 extern _Thread_local struct bl_local *bl_self
     __attribute__((tls_model("initial-exec")));
-extern uintptr_t bl_seal; // const after start
 
 BL_INLINE enum bl_page_state bl_page_state(const struct bl_page *page) {
     return (enum bl_page_state)bl_load_relaxed(&page->state);
@@ -156,8 +160,8 @@ BL_INLINE uint32_t bl_block_index(const struct bl_page *page, const void *p) {
     return offset >> shift | offset << (32 - shift);
 }
 
-BL_INLINE uintptr_t bl_seal_of(const void *block) {
-    return bl_seal ^ (uintptr_t)block;
+BL_INLINE uintptr_t bl_seal_of(const struct bl_page *page, const void *block) {
+    return page->seal ^ (uintptr_t)block;
 }
 
 // ---------------------------------------------------------------------------
@@ -174,7 +178,7 @@ BL_INLINE void *bl_page_pop(struct bl_page *page) {
 BL_INLINE void bl_page_push(struct bl_page *page, void *p) {
     struct bl_block *block = p;
     block->next = page->free;
-    block->seal = bl_seal_of(p);
+    block->seal = bl_seal_of(page, p);
     page->free = block;
 }
 
@@ -182,7 +186,7 @@ BL_INLINE void bl_page_push(struct bl_page *page, void *p) {
 // thread that was handed the block may ask.
 BL_INLINE bool bl_block_is_in_use(const struct bl_page *page, const void *p) {
     return bl_block_index(page, p) < page->capacity &&
-           ((const struct bl_block *)p)->seal != bl_seal_of(p);
+           ((const struct bl_block *)p)->seal != bl_seal_of(page, p);
 }
 
 // The calling thread's local, made or adopted at its first use; NULL without
@@ -243,6 +247,10 @@ void bl_pool_init(struct bl_pool *pool, const char *name, size_t block_bytes,
                   uint32_t index);
 // Gives up the calling thread's local: pages with free blocks become global.
 void bl_local_detach(void);
+
+// Gives back the empty pages that the local keeps, one to an entry at most:
+// before memory is taken from the kernel.
+void bl_local_trim(struct bl_local *local);
 
 struct bl_page_totals {
     size_t blocks;      // in use, remote ones among them

@@ -19,6 +19,15 @@
 
 #define CARVE_BYTES BL_BASE_SIZE
 
+// Weyl's sequence from a random start: no two pages have the same seal.
+static _Atomic(uintptr_t) seals;
+
+void bl_seals_start(uintptr_t random) { bl_store_relaxed(&seals, random); }
+
+static uintptr_t next_seal(void) {
+    return bl_add_relaxed(&seals, UINT64_C(0x9e3779b97f4a7c15)) | 1;
+}
+
 static void carve(struct bl_page *page) {
     const size_t size = page->block_bytes;
     uint32_t count = (uint32_t)(CARVE_BYTES / size);
@@ -85,7 +94,7 @@ static void take_voids(struct bl_local *local) {
         ahead = BL_VOIDS_MAX / 2;
     while (local->void_count < ahead) {
         bool zeroed = false;
-        const uint32_t slice = bl_slices_take(1, 1, &zeroed);
+        const uint32_t slice = bl_slices_take(1, 1, false, &zeroed);
         if (slice == BL_NO_SLICE)
             return;
         local->voids[local->void_count++] = slice;
@@ -97,7 +106,13 @@ static uint32_t take_slices(struct bl_local *local, unsigned slices) {
         return local->voids[--local->void_count];
     bool zeroed = false;
     bl_lock_acquire(&bl_lock_pages);
-    const uint32_t slice = bl_slices_take(slices, 1, &zeroed);
+    uint32_t slice = bl_slices_take(slices, 1, local == NULL, &zeroed);
+    if (slice == BL_NO_SLICE && local) {
+        bl_lock_release(&bl_lock_pages);
+        bl_local_trim(local);
+        bl_lock_acquire(&bl_lock_pages);
+        slice = bl_slices_take(slices, 1, true, &zeroed);
+    }
     if (local && slices == 1)
         take_voids(local);
     bl_lock_release(&bl_lock_pages);
@@ -122,6 +137,7 @@ struct bl_page *bl_page_new(struct bl_pool *pool, uintptr_t owner) {
     page->inverse = pool->inverse;
     page->shift = pool->shift;
     page->pool = pool;
+    page->seal = next_seal();
     page->start = bl_slice_start(slice);
     bl_store_relaxed(&page->remote, 0);
     bl_page_link_slices(page, pool->slices);
@@ -247,7 +263,7 @@ static void free_into_full(struct bl_page *page, void *p, uintptr_t owner,
 // Release: the owner, collecting, sees what this thread last did to the block.
 static void remote_push(struct bl_page *page, void *p) {
     struct bl_block *block = p;
-    block->seal = bl_seal_of(p);
+    block->seal = bl_seal_of(page, p);
     uintptr_t old = bl_load_relaxed(&page->remote);
     do
         block->next = (struct bl_block *)(old & ~BL_REMOTE_NOTIFY);

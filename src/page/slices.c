@@ -116,7 +116,8 @@ static uint32_t take_fresh_unit(uint64_t allowed, unsigned count,
     return take_in(unit, allowed, count, zeroed);
 }
 
-uint32_t bl_slices_take(unsigned count, unsigned align, bool *zeroed) {
+uint32_t bl_slices_take(unsigned count, unsigned align, bool open,
+                        bool *zeroed) {
     BL_ASSERT(count >= 1 && count <= BL_PAGE_SLICES_MAX);
     const uint64_t allowed = align > 1 ? aligned_bits(align) : ALL;
     for (unsigned bin = bl_log2_floor(count) + 1; bin < BINS; bin++) {
@@ -128,7 +129,7 @@ uint32_t bl_slices_take(unsigned count, unsigned align, bool *zeroed) {
                 return take_in(i - 1, starts, count, zeroed);
         }
     }
-    return take_fresh_unit(allowed, count, zeroed);
+    return open ? take_fresh_unit(allowed, count, zeroed) : BL_NO_SLICE;
 }
 
 static void give_in(uint32_t unit, uint64_t mask) {
@@ -234,12 +235,12 @@ static void take_row(uint32_t first, unsigned count, bool *zeroed) {
     }
 }
 
-uint32_t bl_slices_take_long(unsigned count, bool *zeroed) {
+uint32_t bl_slices_take_long(unsigned count, bool open, bool *zeroed) {
     const uint32_t units =
         (uint32_t)(bl_load_acquire(&bl_territory.small_bytes) >> BL_HUGE_SHIFT);
     struct row row;
     if (!find_row(count, units, false, &row) &&
-        !find_row(count, units, true, &row))
+        !(open && find_row(count, units, true, &row)))
         return BL_NO_SLICE;
     if (!bring_in(&row, count, units))
         return BL_NO_SLICE;

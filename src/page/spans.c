@@ -21,12 +21,12 @@ static void set_slices(struct bl_page *page, unsigned slices) {
         bl_page_link_slices(page, slices);
 }
 
-static uint32_t take(unsigned slices, size_t align, bool *zeroed) {
+static uint32_t take(unsigned slices, size_t align, bool open, bool *zeroed) {
     if (!is_short(slices))
-        return bl_slices_take_long(slices, zeroed);
+        return bl_slices_take_long(slices, open, zeroed);
     const unsigned step =
         align > BL_SLICE_BYTES ? (unsigned)(align >> BL_SLICE_SHIFT) : 1;
-    return bl_slices_take(slices, step, zeroed);
+    return bl_slices_take(slices, step, open, zeroed);
 }
 
 void *bl_span_alloc(size_t bytes, size_t align, bool *zeroed) {
@@ -36,7 +36,13 @@ void *bl_span_alloc(size_t bytes, size_t align, bool *zeroed) {
         return NULL;
     const unsigned slices = slices_for(bytes);
     bl_lock_acquire(&bl_lock_pages);
-    const uint32_t slice = take(slices, align, zeroed);
+    uint32_t slice = take(slices, align, false, zeroed);
+    if (slice == BL_NO_SLICE) {
+        bl_lock_release(&bl_lock_pages);
+        bl_local_trim(bl_self);
+        bl_lock_acquire(&bl_lock_pages);
+        slice = take(slices, align, true, zeroed);
+    }
     bl_lock_release(&bl_lock_pages);
     if (slice == BL_NO_SLICE)
         return NULL;

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const size_t boundaries[] = {
     16,       32,        64,        128,       256,      512,
@@ -214,6 +215,37 @@ TEST(realloc_keeps_blocks_of_memalign) {
             assert_size_eq(first_wrong(p, size, size, 6), size);
             free(p);
         }
+}
+
+#define STALE_BLOCKS 300000
+#define STALE_BYTES ((size_t)32)
+#define STALE_UNIT (2 * MIB)
+
+// New blocks, each with the bytes that lie as far behind `from` as the block
+// behind the start of its 2 MiB.
+static void copy_and_free(const unsigned char *from) {
+    static unsigned char *block[STALE_BLOCKS];
+    for (size_t i = 0; i < STALE_BLOCKS; i++) {
+        block[i] = malloc(STALE_BYTES);
+        assert_ptr_ne(block[i], NULL);
+        memcpy(block[i], from + (uintptr_t)block[i] % STALE_UNIT, STALE_BYTES);
+    }
+    for (size_t i = 0; i < STALE_BLOCKS; i++)
+        free(block[i]);
+}
+
+// Memory that a program is given may hold what were free blocks elsewhere, and
+// a program may copy it about before it writes to it.
+TEST(copies_of_stale_bytes_are_no_free_blocks) {
+    static const unsigned char nothing[STALE_UNIT];
+    for (unsigned units = 1; units <= 12; units += 11) {
+        copy_and_free(nothing);
+        unsigned char *const large = malloc(units * STALE_UNIT);
+        assert_ptr_ne(large, NULL);
+        for (unsigned unit = 0; unit < units; unit++)
+            copy_and_free(large + unit * STALE_UNIT);
+        free(large);
+    }
 }
 
 TEST(reallocarray_checks_the_product) {
