@@ -33,8 +33,8 @@ QUIET = {
     "glucose": ("-verb=0", "-model"),
     "lingeling": ("-q",),
     "mergesat": ("-verb=0", "-model"),
-    "maplelcm": ("-verb=0", "-model"),
-    "maplecm": ("-verb=0", "-model"),
+    "maplelcm": ("-verb=0",),
+    "maplecm": ("-verb=0",),
 }
 PROVERS = {"cadical": ("--no-binary",), "kissat": ("--no-binary",)}
 SWITCHES = {
@@ -106,7 +106,7 @@ def check(cage: Cage, folder: Path, name: str, formula: Path) -> list[str]:
             words = (*QUIET[name], cage.put(formula))
             proof = cage.root / "proof"
             if name in PROVERS:
-                words = (*PROVERS[name], *words, "/proof")
+                words = (*PROVERS[name], *words, "proof")
             found = cage.run(program, words, env)
             good = found == wanted and wanted[0] in (10, 20)
             verified = ""
