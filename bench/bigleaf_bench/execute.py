@@ -2,8 +2,8 @@
 """One run from its job to its record.
 
 Whatever goes wrong with a run - the instance, the tool, a limit, the disk -
-becomes the status of its record. Statuses: ok, no answer, timeout, out of
-memory, crash, error, broken instance, missing tool, disk full, contradiction,
+becomes the status of its record. Statuses: ok, no answer, timeout, stalled, out
+of memory, crash, error, broken instance, missing tool, disk full, contradiction,
 wrong answer; most with more in brackets.
 """
 
@@ -163,7 +163,7 @@ def judged(job: Job, record: dict, measured: Measured, text: str, scratch: Path,
     """The record with its status, its answer, and whether it may be counted."""
     exit_status = measured.exit_status
     answer = read_answer(job, answers.Ended(exit_status, text, scratch / "answer"))
-    status = ended(measured, text, answer.text, context.folder)
+    status = ended(measured, text, answer.text, context.folder, context.campaign.time)
     verdict = checks.Judged()
     record["answer"] = answer.text if status == "ok" else ""
     if status == "ok" and job.purpose == PROOF:
@@ -218,12 +218,15 @@ def read_answer(job: Job, end: answers.Ended) -> answers.Answer:
     return answers.Answer(known.get(said.lower(), ""))
 
 
-def ended(measured: Measured, text: str, answer: str, folder: Path) -> str:
+def ended(measured: Measured, text: str, answer: str, folder: Path, time: str = "cpu") -> str:
     """The status of a run before its answer is judged."""
     if NO_SPACE in text[-TAIL:] or shutil.disk_usage(folder).free < LEAST_FREE:
         return "disk full"
     if measured.termination == "memory":
         return "out of memory"
+    if measured.termination.startswith("walltime") and measured.cpu_limited and time == "cpu":
+        # Its own limit would have ended it, had it run: it waited, or the machine did.
+        return f"stalled (it had {measured.cpu_seconds:.1f} s of the processor)"
     if measured.termination.startswith(("cputime", "walltime")):
         return "timeout"
     if answer and not measured.signal:

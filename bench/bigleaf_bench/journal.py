@@ -22,7 +22,7 @@ SCHEMA = "bigleaf.bench/1"
 RESERVE = 1 << 20
 # What another machine, or this one in better order, would not have said: run
 # again when the campaign is resumed.
-PASSING = ("disk full", "missing tool", "lost")
+PASSING = ("disk full", "missing tool", "lost", "stalled")
 
 
 class Journal:

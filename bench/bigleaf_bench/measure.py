@@ -51,6 +51,7 @@ class Measured:
     signal: int | None
     termination: str
     started: str
+    cpu_limited: bool = False
 
 
 @dataclass
@@ -163,7 +164,7 @@ class Runner:
                              "newEnv": {"TMPDIR": str(output.parent), **environment}}}})
         if "problem" in result:
             raise Lacking(f"runexec: {result['problem']}")
-        return Measured(**result)
+        return Measured(**result, cpu_limited=self.machine.cpu_limit)
 
     def ask(self, request: dict) -> dict:
         if not self.stopped.is_set():

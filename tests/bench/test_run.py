@@ -9,6 +9,9 @@ import os
 import pytest
 from conftest import BASE, HEAD, SAT, UNSAT, VARIANTS, real
 
+from bigleaf_bench import execute
+from bigleaf_bench.measure import Measured
+
 
 def test_from_the_file_to_the_report(bench):
     bench.write("sat.cnf", SAT)
@@ -44,6 +47,14 @@ def test_workers_have_cores_of_their_own(bench):
     notes = json.loads((bench.results / "notes.json").read_text(encoding="utf-8"))
     if notes["machine"]["cores"]:
         assert len({tuple(r["cores"]) for r in records}) == 2
+
+
+@pytest.mark.parametrize(("limited", "time", "status"), [
+    (True, "cpu", "stalled (it had 6.5 s of the processor)"), (True, "wall", "timeout"),
+    (False, "cpu", "timeout")])
+def test_a_machine_that_stood_still_is_no_timeout(tmp_path, limited, time, status):
+    measured = Measured(6.5, 150.0, None, None, 15, "walltime", "", limited)
+    assert execute.ended(measured, "", "", tmp_path, time) == status
 
 
 def test_statuses(bench):
