@@ -187,10 +187,17 @@ static const char *open_shadow(struct place *p) {
     if (bl_trace_descriptor_path(p->shadow.fd, path, sizeof path) < 0)
         return "the shadow has no path";
     p->shadow_fd = (int)bl_trace_open(&p->trace, path);
-    return p->shadow_fd >= 0 && has_opened(p, p->shadow_fd, p->shadow.device,
-                                           p->shadow.inode)
-               ? NULL
-               : "the program may not open its shadow";
+    return NULL;
+}
+
+static const char *check_files(const struct place *p, bool own) {
+    if (p->shadow_fd < 0 ||
+        !has_opened(p, p->shadow_fd, p->shadow.device, p->shadow.inode))
+        return "the program may not open its shadow";
+    if (own && (p->program_fd < 0 ||
+                !has_opened(p, p->program_fd, p->facts.device, p->facts.inode)))
+        return "the program may not open its own file";
+    return NULL;
 }
 
 // Lays the shadow over the units of the segments at `bias`.
@@ -212,10 +219,9 @@ static long map_units(struct place *p, uint64_t bias) {
     return 0;
 }
 
-// As the kernel's loader: the file part, zeros up to the end of its last base
-// page, anonymous memory behind.
+// As the kernel's loader: the file part, anonymous memory behind; and
+// `clear_tails`: zeros up to the end of the file part's last base page.
 static long map_segment(struct place *p, const struct bl_elf_segment *s) {
-    static const unsigned char zeros[BL_BASE_SIZE];
     struct bl_trace *t = &p->trace;
     const uint64_t start = bl_align_down(s->vaddr, BL_BASE_SIZE);
     const uint64_t file_end = s->vaddr + s->file_bytes;
@@ -227,14 +233,27 @@ static long map_segment(struct place *p, const struct bl_elf_segment *s) {
         result = bl_trace_map_new(t, start + p->new_bias, middle - start,
                                   protection_of(s), p->program_fd,
                                   bl_align_down(s->offset, BL_BASE_SIZE));
-    if (result == 0 && s->memory_bytes > s->file_bytes && (s->flags & PF_W) &&
-        middle > file_end)
-        result =
-            bl_trace_write(t, file_end + p->new_bias, zeros, middle - file_end);
     if (result == 0 && end > middle)
         result = bl_trace_map_new(t, middle + p->new_bias, end - middle,
                                   protection_of(s), -1, 0);
     return result;
+}
+
+static int clear_tails(struct place *p) {
+    static const unsigned char zeros[BL_BASE_SIZE];
+    for (uint32_t i = 0; i < p->elf.count; i++) {
+        const struct bl_elf_segment *s = &p->elf.segments[i];
+        const uint64_t end = s->vaddr + s->file_bytes;
+        const uint64_t bytes = bl_align_up(end, BL_BASE_SIZE) - end;
+        if (!s->file_bytes || s->memory_bytes == s->file_bytes ||
+            !(s->flags & PF_W) || !bytes)
+            continue;
+        const int put =
+            bl_trace_write(&p->trace, end + p->new_bias, zeros, bytes);
+        if (put < 0)
+            return put;
+    }
+    return 0;
 }
 
 static long map_again(struct place *p) {
@@ -246,20 +265,52 @@ static long map_again(struct place *p) {
     return map_units(p, p->new_bias);
 }
 
-static long tell_new_place(struct place *p, struct bl_trace_layout layout,
-                           uint64_t shift) {
+static long tell_place(struct place *p, struct bl_trace_layout layout,
+                       uint64_t shift) {
     layout.start_code += shift;
     layout.end_code += shift;
     layout.start_data += shift;
     layout.end_data += shift;
     layout.auxv = p->vector_at;
     layout.auxv_bytes = (uint32_t)(p->vector_count * sizeof *p->vector);
-    long result = write_vector(p, shift);
-    if (result == 0)
-        result = bl_trace_set_layout(&p->trace, &layout);
-    if (result < 0)
-        write_vector(p, 0 - shift);
-    return result;
+    return bl_trace_set_layout(&p->trace, &layout);
+}
+
+// Bytes of the first image that are never needed again, for a batch to run in.
+static uint64_t spare_code(const struct place *p) {
+    for (uint32_t i = 0; i < p->elf.count; i++) {
+        const struct bl_elf_segment *s = &p->elf.segments[i];
+        if ((s->flags & PF_X) && s->file_bytes)
+            return bl_align_down(s->vaddr, BL_BASE_SIZE) + p->bias;
+    }
+    return 0;
+}
+
+// All calls that the new image takes, in one go where that is possible.
+static const char *make_image(struct place *p,
+                              const struct bl_trace_layout *layout,
+                              uint64_t shift) {
+    struct bl_trace_batch batch;
+    const uint64_t code = spare_code(p);
+    const bool batched = p->trace.single_step && code != 0;
+    if (batched)
+        bl_trace_batch_begin(&p->trace, &batch, code);
+    const char *wrong = open_shadow(p);
+    p->program_fd = wrong ? -1 : (int)bl_trace_open_own_file(&p->trace);
+    long result = wrong ? 0 : map_again(p);
+    if (!wrong && result == 0)
+        result = tell_place(p, *layout, shift);
+    if (batched) {
+        const long made = bl_trace_batch_end(&p->trace);
+        result = result < 0 ? result : made;
+        p->shadow_fd = bl_trace_batch_file(&batch, p->shadow_fd);
+        p->program_fd = bl_trace_batch_file(&batch, p->program_fd);
+    }
+    if (!wrong)
+        wrong = check_files(p, true);
+    if (!wrong && (result < 0 || clear_tails(p) < 0))
+        wrong = "the kernel refused to map the program anew";
+    return wrong;
 }
 
 // From here on the program has two images; all that goes wrong takes the new
@@ -268,12 +319,14 @@ static long tell_new_place(struct place *p, struct bl_trace_layout layout,
 static const char *move(struct place *p, const struct bl_trace_layout *layout) {
     const uint64_t bytes = p->elf.high - p->elf.low;
     const uint64_t shift = p->new_bias - p->bias;
-    long result = map_again(p);
-    if (result == 0)
-        result = tell_new_place(p, *layout, shift);
-    if (result < 0) {
+    if (write_vector(p, shift) < 0)
+        return "the program's stack cannot be written";
+    const char *wrong = make_image(p, layout, shift);
+    if (wrong) {
+        write_vector(p, 0 - shift);
+        tell_place(p, *layout, 0);
         bl_trace_unmap(&p->trace, p->elf.low + p->new_bias, bytes);
-        return "the kernel refused to map the program anew";
+        return wrong;
     }
     if (bl_trace_unmap(&p->trace, p->elf.low + p->bias, bytes) < 0)
         return "the program's first mapping was not given up";
@@ -287,6 +340,17 @@ static const char *move(struct place *p, const struct bl_trace_layout *layout) {
 static uint64_t better_bias(const struct place *p) {
     const uint64_t bytes = p->elf.high - p->elf.low;
     return bl_align_down(p->bias - bytes, BL_HUGE_SIZE) - BL_HUGE_SIZE;
+}
+
+static bool is_free(const struct place *p, const struct bl_maps *maps) {
+    struct bl_maps_entry e;
+    const uint64_t low = p->elf.low + p->new_bias;
+    const uint64_t high = p->elf.high + p->new_bias;
+    for (const char *c = maps->text; bl_maps_next(&c, &e);) {
+        if (e.end > low && e.start < high)
+            return false;
+    }
+    return true;
 }
 
 static const char *look(struct place *p, const struct bl_maps *maps,
@@ -322,18 +386,16 @@ static const char *place(struct place *p, const struct bl_maps *maps) {
     if (!moves && p->runtime)
         return NULL;
     p->new_bias = moves ? better_bias(p) : p->bias;
+    if (moves)
+        return is_free(p, maps) ? move(p, &layout)
+                                : "no room for it at a multiple of 2 MiB";
     wrong = open_shadow(p);
+    if (!wrong)
+        wrong = check_files(p, false);
     if (wrong)
         return wrong;
-    if (!moves)
-        return map_units(p, p->bias) < 0
-                   ? "the kernel refused to map the shadow"
-                   : NULL;
-    p->program_fd = (int)bl_trace_open_own_file(&p->trace);
-    if (p->program_fd < 0 ||
-        !has_opened(p, p->program_fd, p->facts.device, p->facts.inode))
-        return "the program may not open its own file";
-    return move(p, &layout);
+    return map_units(p, p->bias) < 0 ? "the kernel refused to map the shadow"
+                                     : NULL;
 }
 
 static void say(const struct place *p, const char *wrong) {

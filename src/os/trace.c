@@ -29,6 +29,11 @@
 // Below the stack pointer lies the red zone; texts go further down.
 #define TEXT_DISTANCE 4096
 #define STAT_CAPACITY 1024
+// A promise is this and the index of the step; no process has such numbers.
+#define PROMISE (1 << 30)
+
+// Beside the kernel's requests: to the breakpoint at the end of a batch.
+#define RUN_BATCH (-1)
 
 _Static_assert(sizeof(struct user_regs_struct) <= 256, "registers fit");
 
@@ -53,11 +58,17 @@ int bl_trace_seize(int pid) {
     return ptrace(PTRACE_SEIZE, pid, 0, options) == 0 ? 0 : -errno;
 }
 
-static bool is_step(int pid, int status) {
+// The end of a single step, or the breakpoint behind a batch, which the
+// kernel tells of in its own name.
+static bool is_trap(int pid, int status, int request) {
     siginfo_t info;
     return WSTOPSIG(status) == SIGTRAP && status >> 16 == 0 &&
            ptrace(PTRACE_GETSIGINFO, pid, 0, &info) == 0 && info.si_code > 0 &&
-           info.si_code != SI_KERNEL;
+           (request == RUN_BATCH) == (info.si_code == SI_KERNEL);
+}
+
+static int native_request(int request) {
+    return request == 0 || request == RUN_BATCH ? PTRACE_CONT : request;
 }
 
 // The next stop that is neither a signal nor job control; -errno when the
@@ -66,7 +77,7 @@ static int next_stop(int pid, int request, int *status) {
     long signal = 0;
     bool resume = request != 0;
     for (;;) {
-        if (resume && ptrace(request ? request : PTRACE_CONT, pid, 0, signal))
+        if (resume && ptrace(native_request(request), pid, 0, signal))
             return -errno;
         while (waitpid(pid, status, __WALL) < 0) {
             if (errno != EINTR)
@@ -83,7 +94,8 @@ static int next_stop(int pid, int request, int *status) {
             if (stop != SIGTRAP && ptrace(PTRACE_LISTEN, pid, 0, 0) == 0)
                 resume = false;
         } else if (event || stop == (SIGTRAP | 0x80) ||
-                   (request == PTRACE_SINGLESTEP && is_step(pid, *status))) {
+                   ((request == PTRACE_SINGLESTEP || request == RUN_BATCH) &&
+                    is_trap(pid, *status, request))) {
             return 0;
         } else {
             signal = stop;
@@ -167,8 +179,53 @@ bool bl_trace_find_call(struct bl_trace *t, uint64_t start, uint64_t end) {
     return false;
 }
 
+// Makes the steps from rbx to r12, each 72 bytes, and stops where one fails.
+// Of the fifth argument a step has the address, which may be that of an
+// earlier result.
+static const unsigned char batch_loop[] = {
+    0x4c, 0x39, 0xe3,                   // next: cmp %r12, %rbx
+    0x73, 0x32,                         // jae end
+    0x48, 0x8b, 0x03,                   // mov (%rbx), %rax
+    0x48, 0x8b, 0x7b, 0x08,             // mov 8(%rbx), %rdi
+    0x48, 0x8b, 0x73, 0x10,             // mov 16(%rbx), %rsi
+    0x48, 0x8b, 0x53, 0x18,             // mov 24(%rbx), %rdx
+    0x4c, 0x8b, 0x53, 0x20,             // mov 32(%rbx), %r10
+    0x4c, 0x8b, 0x43, 0x28,             // mov 40(%rbx), %r8
+    0x4d, 0x8b, 0x00,                   // mov (%r8), %r8
+    0x4c, 0x8b, 0x4b, 0x30,             // mov 48(%rbx), %r9
+    0x0f, 0x05,                         // syscall
+    0x48, 0x89, 0x43, 0x40,             // mov %rax, 64(%rbx)
+    0x48, 0x3d, 0x01, 0xf0, 0xff, 0xff, // cmp $-4095, %rax
+    0x73, 0x06,                         // jae end
+    0x48, 0x83, 0xc3, 0x48,             // add $72, %rbx
+    0xeb, 0xc9,                         // jmp next
+    0xcc,                               // end: int3
+};
+_Static_assert(sizeof((struct bl_trace_batch *)0)->steps[0] == 72, "the loop");
+
+// What the step would return if all went well.
+static long note_step(struct bl_trace_batch *b, long nr,
+                      const uint64_t *arguments) {
+    if (b->count == BL_TRACE_STEPS)
+        return -E2BIG;
+    __typeof__(b->steps[0]) *s = &b->steps[b->count++];
+    s->number = (uint64_t)nr;
+    __builtin_memcpy(s->arguments, arguments, sizeof s->arguments);
+    s->fifth = arguments[4];
+    return nr == SYS_openat ? PROMISE + (long)b->count - 1
+           : nr == SYS_mmap ? (long)arguments[0]
+                            : 0;
+}
+
+static bool is_promise(const struct bl_trace_batch *b, uint64_t number) {
+    return number >= PROMISE && number - PROMISE < b->count;
+}
+
 static long call(struct bl_trace *t, long nr, uint64_t a, uint64_t b,
                  uint64_t c, uint64_t d, uint64_t e, uint64_t f) {
+    const uint64_t arguments[] = {a, b, c, d, e, f};
+    if (t->batch)
+        return note_step(t->batch, nr, arguments);
     struct user_regs_struct regs = saved(t);
     int status;
     regs.rip = t->call_address;
@@ -198,11 +255,92 @@ static long call(struct bl_trace *t, long nr, uint64_t a, uint64_t b,
     return (long)regs.rax;
 }
 
+void bl_trace_batch_begin(struct bl_trace *t, struct bl_trace_batch *batch,
+                          uint64_t code) {
+    batch->code = code;
+    batch->text = t->stack - TEXT_DISTANCE;
+    batch->count = 0;
+    t->batch = batch;
+}
+
+int bl_trace_batch_file(const struct bl_trace_batch *b, int promise) {
+    return is_promise(b, (uint64_t)promise)
+               ? (int)b->steps[promise - PROMISE].result
+               : promise;
+}
+
+// The steps lie in the process at `table`, the loop at `code`.
+static int run_batch(struct bl_trace *t, const struct bl_trace_batch *b,
+                     uint64_t table) {
+    struct user_regs_struct regs = saved(t);
+    int status;
+    regs.rip = b->code;
+    regs.orig_rax = (unsigned long long)-1;
+    regs.rbx = table;
+    regs.r12 = table + b->count * sizeof b->steps[0];
+    if (ptrace(PTRACE_SETREGS, t->pid, 0, &regs) != 0)
+        return -errno;
+    return next_stop(t->pid, RUN_BATCH, &status);
+}
+
+static long result_of(const struct bl_trace_batch *b) {
+    for (uint32_t i = 0; i < b->count; i++) {
+        const long result = (long)b->steps[i].result;
+        if (result < 0 && result > -4096)
+            return result;
+        if (b->steps[i].number == SYS_mmap &&
+            b->steps[i].result != b->steps[i].arguments[0])
+            return -EEXIST;
+    }
+    return 0;
+}
+
+long bl_trace_batch_end(struct bl_trace *t) {
+    unsigned char before[sizeof batch_loop];
+    struct bl_trace_batch *b = t->batch;
+    t->batch = NULL;
+    const size_t bytes = b->count * sizeof b->steps[0];
+    const uint64_t table = bl_align_down(b->text - bytes, 16);
+    const uint64_t fifth = (uintptr_t)&b->steps[0].fifth - (uintptr_t)b->steps;
+    const uint64_t done = (uintptr_t)&b->steps[0].result - (uintptr_t)b->steps;
+    for (uint32_t i = 0; i < b->count; i++) {
+        const uint64_t number = b->steps[i].fifth;
+        b->steps[i].result = (uint64_t)-ECANCELED;
+        b->steps[i].arguments[4] =
+            is_promise(b, number)
+                ? table + (number - PROMISE) * sizeof b->steps[0] + done
+                : table + i * sizeof b->steps[0] + fifth;
+    }
+    int result = bl_trace_read(t, b->code, before, sizeof before);
+    if (result == 0)
+        result = bl_trace_write(t, table, b->steps, bytes);
+    if (result == 0)
+        result = bl_trace_write(t, b->code, batch_loop, sizeof batch_loop);
+    if (result < 0)
+        return result;
+    result = run_batch(t, b, table);
+    if (result == 0)
+        result = bl_trace_read(t, table, b->steps, bytes);
+    const int put = bl_trace_write(t, b->code, before, sizeof before);
+    if (result == 0)
+        result = put;
+    return result < 0 ? result : result_of(b);
+}
+
+// Where the process may have `bytes` of ours until the call is made.
+static uint64_t room_for(struct bl_trace *t, size_t bytes) {
+    const uint64_t below = t->batch ? t->batch->text : t->stack - TEXT_DISTANCE;
+    const uint64_t at = bl_align_down(below - bytes, 16);
+    if (t->batch)
+        t->batch->text = at;
+    return at;
+}
+
 static long open_there(struct bl_trace *t, const char *path, int flags) {
     size_t n = 0;
     while (path[n])
         n++;
-    const uint64_t at = bl_align_down(t->stack - TEXT_DISTANCE - (n + 1), 16);
+    const uint64_t at = room_for(t, n + 1);
     const int put = bl_trace_write(t, at, path, n + 1);
     if (put < 0)
         return put;
@@ -412,7 +550,7 @@ long bl_trace_set_layout(struct bl_trace *t, const struct bl_trace_layout *l) {
         .auxv_size = l->auxv_bytes,
         .exe_fd = (__u32)-1, // stays: setting it takes a privilege
     };
-    const uint64_t at = bl_align_down(t->stack - TEXT_DISTANCE - sizeof m, 16);
+    const uint64_t at = room_for(t, sizeof m);
     const int put = bl_trace_write(t, at, &m, sizeof m);
     if (put < 0)
         return put;

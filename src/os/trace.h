@@ -15,13 +15,28 @@
 
 #include "base/base.h"
 
+// Calls that are noted, to be made in one go (`bl_trace_batch_begin`).
+#define BL_TRACE_STEPS 64
+struct bl_trace_batch {
+    uint64_t code; // in the process, executable: what lies there is overwritten
+    uint64_t text; // the next text goes below
+    uint32_t count;
+    struct {
+        uint64_t number;
+        uint64_t arguments[6]; // of the fifth the address
+        uint64_t fifth;
+        uint64_t result;
+    } steps[BL_TRACE_STEPS];
+};
+
 struct bl_trace {
     int pid;
     int memory;            // handle of its memory
     uint64_t call_address; // of a system call instruction; 0: not found yet
     uint64_t stack;        // its stack pointer
     bool single_step;      // SIGTRAP is neither ignored nor blocked
-    uint64_t instruction;  // where it is to start
+    struct bl_trace_batch *batch;             // NULL: calls are made at once
+    uint64_t instruction;                     // where it is to start
     _Alignas(8) unsigned char registers[256]; // as they were
 };
 
@@ -49,6 +64,18 @@ int bl_trace_write(struct bl_trace *t, uint64_t at, const void *from,
                    size_t bytes);
 // Looks for a system call instruction in [start, end) of the process.
 bool bl_trace_find_call(struct bl_trace *t, uint64_t start, uint64_t end);
+
+// From here on the calls below are only noted, and seem to succeed; a file
+// that is opened has a promise for a number, to be used in other calls. Then
+// they are made, by a loop that the process runs on its own: two stops in all,
+// where each call alone takes as many, and a stop can be two hops between
+// processors. For a process of which `single_step` is true.
+void bl_trace_batch_begin(struct bl_trace *t, struct bl_trace_batch *batch,
+                          uint64_t code);
+// 0, or the result of the first that failed; none behind it was made then.
+long bl_trace_batch_end(struct bl_trace *t);
+// The number that came of a promise; a negative one where it did not.
+int bl_trace_batch_file(const struct bl_trace_batch *batch, int promise);
 
 // System calls of the process: the kernel's own result.
 long bl_trace_open(struct bl_trace *t, const char *path);
