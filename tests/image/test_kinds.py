@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import struct
 import subprocess
 import tempfile
 from pathlib import Path
@@ -101,6 +102,43 @@ C_KINDS = [
     ("32-bit", PLAIN, ["-m32"], False),
 ]
 
+MUSL_KINDS = [
+    ("musl", PLAIN, ["-pie", "-fPIE"], True),
+    ("musl, fixed", PLAIN, ["-no-pie"], True),
+    ("musl, static", PLAIN, ["-static", "-no-pie"], True),
+    ("musl, static-pie", PLAIN, ["-static-pie", "-fPIE"], True),
+]
+
+RUST = r"""
+use std::io::Read;
+#[inline(never)]
+fn gap() { unsafe { std::arch::asm!("jmp 2f", ".skip 8388608,0x90", "2:") } }
+fn main() {
+    gap();
+    println!("rust {}", (1..10).sum::<i32>());
+    let mut rest = String::new();
+    std::io::stdin().read_to_string(&mut rest).unwrap();
+    std::process::exit(3);
+}
+"""
+
+GO = r"""
+package main
+import (
+    _ "embed"
+    "fmt"
+    "io"
+    "os"
+)
+//go:embed filler
+var filler string
+func main() {
+    fmt.Println("go", len(filler), filler[5<<20])
+    io.ReadAll(os.Stdin)
+    os.Exit(3)
+}
+"""
+
 
 def outcome(command: list[str], env: dict[str, str] | None = None) -> tuple[int, bytes]:
     done = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, capture_output=True,
@@ -115,7 +153,8 @@ def look(name: str, program: list[str], env: dict[str, str]) -> tuple[bool, str]
                 f"{name}: {covered.huge >> 20} of {covered.units >> 20} MiB huge")
 
 
-def check(checks: Checks, name: str, program: list[str], huge: bool) -> None:
+def check(checks: Checks, name: str, program: list[str], huge: bool,
+          preload: bool = True) -> None:
     expected = outcome(program)
     with shadow_root() as root:
         env = environment(root)
@@ -125,23 +164,26 @@ def check(checks: Checks, name: str, program: list[str], huge: bool) -> None:
             checks.expect(result == expected, f"{name}, {how}: {result} as without")
         if huge:
             checks.expect_huge(lambda: look(name, program, env))
-        result = outcome(program, preloaded(root))
-        checks.expect(result == expected, f"{name}, preloaded: {result} as without")
+        if preload:
+            result = outcome(program, preloaded(root))
+            checks.expect(result == expected, f"{name}, preloaded: {result} as without")
 
 
-def compiled(checks: Checks, scratch: Path) -> None:
-    for name, text, flags, huge in C_KINDS:
+def compiled(checks: Checks, scratch: Path, compiler: str,
+             kinds: list[tuple[str, str, list[str], bool]]) -> None:
+    for name, text, flags, huge in kinds:
         source = scratch / "kind.c"
         source.write_text(text)
         program = scratch / "kind"
         program.unlink(missing_ok=True)
-        built = subprocess.run(["gcc", "-O1", "-w", "-o", program, source, *flags],
+        built = subprocess.run([compiler, "-O1", "-w", "-o", program, source, *flags],
                                capture_output=True, check=False)
         if built.returncode:
             print(f"      {name}: cannot be built here")
             continue
         forget_cache(program)
-        check(checks, name, [str(program)], huge)
+        # musl's loader refuses to preload what was made for glibc.
+        check(checks, name, [str(program)], huge, preload=compiler != "musl-gcc")
 
 
 def script(checks: Checks, scratch: Path) -> None:
@@ -151,21 +193,88 @@ def script(checks: Checks, scratch: Path) -> None:
     check(checks, "script", [str(shell)], False)
 
 
+def narrow(checks: Checks, scratch: Path) -> None:
+    """A 32-bit program of 6 MiB, made by hand: few machines have the compiler's
+    part for it. It says hello, reads to the end and ends with 3."""
+    at = 0x08000000
+    text = b"32 bits\n"
+    header = struct.pack("<4sBBB9xHHIIIIIHHHHHH", b"\x7fELF", 1, 1, 1, 2, 3, 1, at + 84 + len(text),
+                         52, 0, 0, 52, 32, 1, 0, 0, 0)
+    size = 6 << 20
+    load = struct.pack("<IIIIIIII", 1, 0, at, at, size, size, 5, 1 << 12)
+
+    def call(number: int, *arguments: int) -> bytes:
+        code = b"".join(bytes([opcode]) + struct.pack("<I", value) for opcode, value in
+                        zip((0xb8, 0xbb, 0xb9, 0xba), (number, *arguments)))
+        return code + b"\xcd\x80"
+
+    # read(0, stack, 1) until it brings nothing, then exit.
+    read = b"\xb8\x03\0\0\0\x31\xdb\x89\xe1\xba\x01\0\0\0\xcd\x80\x85\xc0\x7f\xec"
+    code = call(4, 1, at + 84, len(text)) + read + call(1, 3)
+    program = scratch / "narrow"
+    program.write_bytes((header + load + text + code).ljust(size, b"\xcc"))
+    program.chmod(0o755)
+    try:
+        expected = outcome([str(program)])
+    except OSError as error:
+        print(f"      32-bit: cannot be run here: {error}")
+        return
+    checks.expect(expected == (3, text), f"32-bit, by hand: {expected}")
+    with shadow_root() as root:
+        done = subprocess.run([*run_command("--report"), str(program)], check=False,
+                              capture_output=True, stdin=subprocess.DEVNULL,
+                              env=environment(root))
+        checks.expect((done.returncode, done.stdout) == expected, "32-bit, by hand: as without")
+        checks.expect(b"the program is for 32-bit" in done.stderr,
+                      f"32-bit, by hand: left alone with the reason: {done.stderr.decode()!r}")
+
+
+def trap_ignored(checks: Checks, scratch: Path) -> None:
+    """The companion stops the program by traps where nobody can tell, and
+    without them where the program ignores or blocks them."""
+    source = scratch / "kind.c"
+    source.write_text(PLAIN)
+    program = scratch / "kind"
+    subprocess.run(["gcc", "-O1", "-w", "-o", program, source, "-pie", "-fPIE"], check=True)
+    forget_cache(program)
+
+    def mask(process: int) -> list[str]:
+        lines = Path(f"/proc/{process}/status").read_text().splitlines()
+        return [line for line in lines if line.startswith("Sig") and "SigQ" not in line]
+
+    def look(how: str, prefix: list[str]) -> tuple[bool, str]:
+        with waiting([*prefix, str(program)], environment(Path("/nowhere"))) as process:
+            expected = mask(process.pid)
+        with shadow_root() as root, waiting([*prefix, *run_command("--heap=none"), str(program)],
+                                            environment(root)) as process:
+            covered = coverage_of(process.pid)
+            return (covered.share == 1.0 and mask(process.pid) == expected,
+                    f"SIGTRAP {how}: {covered.huge >> 20} of {covered.units >> 20} MiB huge")
+
+    checks.expect_huge(lambda: look("as usual", []))
+    checks.expect_huge(lambda: look("ignored", ["sh", "-c", 'trap "" TRAP; exec "$@"', "-"]))
+
+
 def other_languages(checks: Checks, scratch: Path) -> None:
     if shutil.which("rustc"):
         source = scratch / "kind.rs"
-        source.write_text('fn main() { println!("rust {}", (1..10).sum::<i32>()); }\n')
+        source.write_text(RUST)
         check(checks, "rustc", ["rustc", "--version", "--verbose"], False)
         if subprocess.run(["rustc", "-o", scratch / "rust", source], check=False,
                           capture_output=True).returncode == 0:
-            check(checks, "Rust program", [str(scratch / "rust")], False)
+            forget_cache(scratch / "rust")
+            check(checks, "Rust program", [str(scratch / "rust")], True)
     if shutil.which("go"):
-        source = scratch / "kind.go"
-        source.write_text('package main\nimport "fmt"\nfunc main() { fmt.Println("go") }\n')
+        place = scratch / "module"
+        place.mkdir()
+        (place / "go.mod").write_text("module kind\ngo 1.18\n")
+        (place / "filler").write_bytes(b"x" * (8 << 20))
+        (place / "kind.go").write_text(GO)
         env = dict(os.environ, GOCACHE=str(scratch / "gocache"), GOFLAGS="-mod=mod")
-        if subprocess.run(["go", "build", "-o", scratch / "go", source], check=False, env=env,
+        if subprocess.run(["go", "build", "-o", scratch / "go"], check=False, env=env, cwd=place,
                           capture_output=True).returncode == 0:
-            check(checks, "Go program", [str(scratch / "go")], False)
+            forget_cache(scratch / "go")
+            check(checks, "Go program", [str(scratch / "go")], True)
     loader = Path("/lib64/ld-linux-x86-64.so.2")
     if loader.exists() and shutil.which("z3"):
         check(checks, "z3 by its loader",
@@ -178,7 +287,11 @@ def main() -> None:
     checks = Checks()
     with tempfile.TemporaryDirectory() as directory:
         scratch = Path(directory)
-        compiled(checks, scratch)
+        compiled(checks, scratch, "gcc", C_KINDS)
+        if shutil.which("musl-gcc"):
+            compiled(checks, scratch, "musl-gcc", MUSL_KINDS)
+        narrow(checks, scratch)
+        trap_ignored(checks, scratch)
         script(checks, scratch)
         other_languages(checks, scratch)
     checks.finish()
