@@ -5,6 +5,7 @@
 //
 #include "logic/token.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -201,6 +202,13 @@ static const char *escape(struct bl_source *s, uint32_t *code, bool *nothing) {
     *nothing = false;
     if (c == '\n') {
         take(s);
+        *nothing = true;
+        return NULL;
+    }
+    if (c == 'c') { // the layout that follows is left out, as elsewhere
+        take(s);
+        while (isspace(peek(s, 0)))
+            take(s);
         *nothing = true;
         return NULL;
     }

@@ -6,6 +6,7 @@
 %> [k-2]
 %> loading.pl
 %> 3-[b,a]
+%> one line
 % What a file can say of how it is loaded, and the names other systems use.
 :- include('parts/included').
 :- import from_part/1 from 'parts/imported'.
@@ -35,6 +36,8 @@ main :-
     loaded_from(B), writeln(B),
     findall(X, c(X, _), _), get_calls(c(_, _), C, _),
     findall(X, get_returns(C, ret(X, _)), Xs), length(Xs, N), M is N + 1,
-    print(M-Xs), nl.
+    print(M-Xs), nl,
+    writeln('one \c
+             line').
 end_of_file.
 main :- nothing after the end is read.
