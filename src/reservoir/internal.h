@@ -86,6 +86,8 @@ uint32_t bl_addresses_take(unsigned order);
 void bl_addresses_give(uint32_t index, unsigned order);
 void bl_addresses_check(void);
 
+void bl_runs_check(void); // runs.c
+
 // --- units.c, runs.c: the addresses under a warm stretch are free again ------
 
 void bl_unit_address_free(void *at, size_t units);

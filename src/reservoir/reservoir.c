@@ -24,5 +24,6 @@ void bl_reservoir_check(void) {
     bl_lock_acquire(&bl_lock_reservoir);
     bl_warm_check();
     bl_addresses_check();
+    bl_runs_check();
     bl_lock_release(&bl_lock_reservoir);
 }

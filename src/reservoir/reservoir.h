@@ -42,6 +42,9 @@
 #define BL_TERRITORY_BYTES (16 * BL_TIB)
 #endif
 
+// A heap of fewer units saves memory where a larger one saves time.
+#define BL_SMALL_HEAP_UNITS 24
+
 // In the order of the choices of BIGLEAF_PAGES.
 enum bl_backing {
     BL_BACKING_AUTO,

@@ -8,11 +8,13 @@
 // has grown over it. An object that realloc grows is likely to grow again: its
 // last unit is taken whole where it covers half of it. Where units are warm one
 // of them is the last: it costs nothing, and a tail would become a unit more
-// each time that such an object is made, grows and goes.
+// each time that such an object is made, grows and goes. And no more than 1/25
+// of a large heap is tails.
 //
 // Invariant of a run in use: mapped >= bytes, mapped <= 2^order units, and
 // [start, start + mapped) is mapped; of a warm one: `warm_units` of its units
-// lie in warm stretches, the rest of its block is unmapped.
+// lie in warm stretches, the rest of its block is unmapped. `tails_now` is the
+// sum of what runs in use have mapped beyond whole units.
 //
 #include "reservoir/internal.h"
 
@@ -21,6 +23,9 @@
 #define SLACK_SHIFT 3 // slack up to 1/8 of the object
 #define GROWER_WHOLE_FROM (2 * BL_HUGE_SIZE)
 #define GROWER_SLACK (BL_HUGE_SIZE / 2)
+#define TAILS_SHARE 25 // tails are up to 1/25 of a large heap
+
+static size_t tails_now; // bytes: `mapped` beyond whole units, of all runs
 
 static struct bl_run *run_at_index(size_t index) {
     return &bl_run_records()[index];
@@ -45,11 +50,25 @@ static void set_bytes(struct bl_run *run, size_t bytes) {
     run->bytes = bytes;
 }
 
+static size_t tail_of(size_t mapped) { return mapped & (BL_HUGE_SIZE - 1); }
+
+static void set_mapped(struct bl_run *run, size_t mapped) {
+    tails_now += tail_of(mapped) - tail_of(run->mapped);
+    run->mapped = mapped;
+}
+
+static bool has_many_tails(size_t more) {
+    const size_t units = bl_load_relaxed(&bl_stats.units_now);
+    return units >= BL_SMALL_HEAP_UNITS &&
+           tails_now + more > (units << BL_HUGE_SHIFT) / TAILS_SHARE;
+}
+
 static size_t mapped_for(size_t bytes, bool grown) {
     const size_t whole = bl_align_up(bytes, BL_HUGE_SIZE);
     const size_t slack = whole - bytes;
     if (slack <= bytes >> SLACK_SHIFT || bl_warm_units() > 0 ||
-        (grown && bytes >= GROWER_WHOLE_FROM && slack <= GROWER_SLACK))
+        (grown && bytes >= GROWER_WHOLE_FROM && slack <= GROWER_SLACK) ||
+        has_many_tails(tail_of(bytes)))
         return whole;
     return bl_align_up(bytes, BL_BASE_SIZE);
 }
@@ -62,7 +81,7 @@ static size_t units_of(size_t bytes) {
 // a tail. 0 or -errno, and then nothing is mapped.
 static int fill(char *at, size_t bytes, size_t *warm) {
     const size_t units = bytes >> BL_HUGE_SHIFT;
-    const size_t tail = bytes & (BL_HUGE_SIZE - 1);
+    const size_t tail = tail_of(bytes);
     size_t warm_units = 0;
     int result = bl_fill_units(at, units, &warm_units);
     *warm = warm_units << BL_HUGE_SHIFT;
@@ -147,7 +166,7 @@ static struct bl_run *reuse_whole(size_t mapped, size_t align) {
         return NULL;
     }
     run->state = BL_RUN_USED;
-    run->mapped = (size_t)w.units << BL_HUGE_SHIFT;
+    set_mapped(run, (size_t)w.units << BL_HUGE_SHIFT);
     run->dirty = run->mapped;
     BL_COUNT_BY(units_reused, w.units);
     return run;
@@ -163,7 +182,7 @@ static struct bl_run *acquire_locked(size_t bytes, size_t align) {
         return NULL;
     run = take_filled(order, 0, mapped);
     if (run != NULL)
-        run->mapped = mapped;
+        set_mapped(run, mapped);
     return run;
 }
 
@@ -185,6 +204,7 @@ static void let_go(struct bl_run *run) {
     const size_t units = run->mapped >> BL_HUGE_SHIFT;
     const size_t whole = units << BL_HUGE_SHIFT;
     drain(start + whole, run->mapped - whole);
+    set_mapped(run, 0);
     run->state = BL_RUN_WARM;
     run->warm_units = (uint32_t)units;
     if (units > 0)
@@ -230,7 +250,7 @@ static bool grow_locked(struct bl_run *run, size_t bytes) {
     }
     if (first > old && first == next)
         bl_hugify(start + next - BL_HUGE_SIZE);
-    run->mapped = mapped;
+    set_mapped(run, mapped);
     BL_COUNT(runs_grown);
     return true;
 }
@@ -257,7 +277,7 @@ static void shrink_locked(struct bl_run *run, size_t bytes) {
     drain(start + whole, run->mapped - whole);
     for (size_t at = keep; at < whole; at += BL_HUGE_SIZE)
         keep_warm_elsewhere(start + at);
-    run->mapped = keep;
+    set_mapped(run, keep);
 }
 
 bool bl_run_resize(struct bl_run *run, size_t bytes) {
@@ -296,7 +316,8 @@ static struct bl_run *move_locked(struct bl_run *run, size_t bytes) {
     }
     __builtin_memcpy(target + whole, source + whole, run->mapped - whole);
     drain(source + whole, run->mapped - whole);
-    to->mapped = mapped;
+    set_mapped(to, mapped);
+    set_mapped(run, 0);
     to->dirty = mapped;
     set_bytes(to, bytes);
     set_bytes(run, 0);
@@ -321,4 +342,19 @@ struct bl_run *bl_run_at(const void *p) {
         return NULL;
     struct bl_run *run = run_at_index(offset >> BL_HUGE_SHIFT);
     return run->state == BL_RUN_USED ? run : NULL;
+}
+
+void bl_runs_check(void) {
+    const size_t units =
+        bl_load_relaxed(&bl_territory.large_bytes) >> BL_HUGE_SHIFT;
+    size_t tails = 0;
+    for (size_t i = 0; i < units; i++) {
+        const struct bl_run *run = run_at_index(i);
+        if (run->state != BL_RUN_USED)
+            continue;
+        BL_CHECK(run->mapped >= run->bytes);
+        BL_CHECK(run->mapped <= block_bytes(run));
+        tails += tail_of(run->mapped);
+    }
+    BL_CHECK_EQ(tails, tails_now);
 }
