@@ -49,14 +49,23 @@ const char *bl_remap_file(struct bl_remap *r, int shadow, uint64_t offset) {
     return collapsed < 0 ? bl_remap_no_huge_page : NULL;
 }
 
+// The first unit, filled: without huge pages the rest would be copied in vain.
+static bool is_unit_huge(unsigned char *copy) {
+    return bl_file_huge_bytes(copy, BL_HUGE_SIZE) != 0 ||
+           bl_os.collapse(copy, BL_HUGE_SIZE) == 0;
+}
+
 static const char *fill_copy(unsigned char *copy, const struct bl_remap *r) {
     bl_os.advise_huge(copy, length(r));
-    __builtin_memcpy(copy, address(r), length(r));
+    __builtin_memcpy(copy, address(r), BL_HUGE_SIZE);
+    if (!is_unit_huge(copy))
+        return "the kernel had no huge page for a copy";
+    __builtin_memcpy(copy + BL_HUGE_SIZE,
+                     (unsigned char *)address(r) + BL_HUGE_SIZE,
+                     length(r) - BL_HUGE_SIZE);
     // Already huge where the kernel had the pages at hand.
     if (bl_file_huge_bytes(copy, length(r)) != (int64_t)length(r))
         bl_os.collapse(copy, length(r));
-    if (bl_file_huge_bytes(copy, length(r)) == 0)
-        return "the kernel had no huge page for a copy";
     return bl_file_protect(copy, length(r), r->protection) < 0
                ? "the system forbids executable copies"
                : NULL;
