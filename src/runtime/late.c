@@ -9,6 +9,8 @@
 // path of the library that asks follow from it. So a library is looked at
 // after its `dlopen` is over, when its first function is looked up (or another
 // library loaded), and no lock of ours or of the loader is held meanwhile.
+// Where a constructor asks, the loader's locks are held, by this thread: then
+// all that came with it is relocated, and nothing here waits for a lock.
 //
 // What is looked at are the program headers in memory: a call that finds
 // nothing new costs a walk over the first object, one that finds small
