@@ -25,6 +25,8 @@ from bigleaf_bench.measure import PACKAGES, Measured, Runner
 from bigleaf_bench.schedule import PROOF, TLB, Job
 
 MARK = "BIGLEAF_CAMPAIGN"
+# For reasoners of ours: numpy asks for huge pages by itself, base or not.
+OURS = {"PYTHONPATH": PACKAGES, "NUMPY_MADVISE_HUGEPAGE": "0"}
 # Of an output: what is read of it, and what a failure keeps.
 MOST_OUTPUT = 256 << 20
 TAIL = 2000
@@ -129,9 +131,7 @@ def run(job: Job, found: tools.Found, context: Context, runner: Runner,
                    "--", *own]
     else:
         command = job.variant.command(context.bigleaf, report, own)
-    environment = {MARK: str(context.folder)}
-    if found.form.module:
-        environment["PYTHONPATH"] = PACKAGES
+    environment = {MARK: str(context.folder), **(OURS if found.form.module else {})}
     load, given = os.getloadavg()[0], backing.given()
     measured = runner.run(command, output, seconds_of(job, context.campaign), environment)
     if measured.termination == "killed":

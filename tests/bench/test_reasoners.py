@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -10,7 +11,7 @@ import numpy
 import pytest
 from conftest import SAT, UNSAT
 
-from bigleaf_bench import answers, formulas
+from bigleaf_bench import answers, execute, formulas
 
 pytest.importorskip("pysat")
 
@@ -55,3 +56,12 @@ def test_smt(tmp_path):
     path.write_text("(bad", encoding="ascii")
     ended = run("smt", path)
     assert ended.exit_status == 1 and answers.smt(ended).text == ""
+
+
+def test_numpy_asks_for_no_huge_pages():
+    code = ("import numpy, pathlib; x = numpy.ones(1 << 22); "
+            "print(pathlib.Path('/proc/self/smaps').read_text())")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
+                          env={**os.environ, **execute.OURS}, check=True)
+    flags = [line for line in done.stdout.splitlines() if line.startswith("VmFlags")]
+    assert flags and not any(" hg" in line for line in flags)
