@@ -12,6 +12,9 @@
 #define LIBRARY "libbigleaf.so"
 #define TUNABLES "GLIBC_TUNABLES"
 #define HUGETLB_TUNABLE "glibc.malloc.hugetlb="
+#define MMAP_TUNABLE "glibc.malloc.mmap_threshold="
+// Blocks larger than that are mapped, and grow without being copied.
+#define MOST_FROM_BREAK MMAP_TUNABLE "1073741824:"
 
 const char *const bl_mechanism_names[] = {"bigleaf", "glibc-tunable",
                                           "injected", "none"};
@@ -109,8 +112,11 @@ static char *merged_preload(const char *library) {
     return bl_xprintf("%s:%s", library, old);
 }
 
-// The user's tunables without glibc.malloc.hugetlb, then ours.
-static char *merged_tunables(unsigned value) {
+// The user's tunables without glibc.malloc.hugetlb, then ours. `from_break`:
+// glibc is to take all but the largest blocks from its break, which lies on
+// huge pages as a whole; a mapping of its own begins and ends anywhere. The
+// user's own word on that stands.
+static char *merged_tunables(unsigned value, bool from_break) {
     const char *old = getenv(TUNABLES);
     char *merged = bl_xstrdup("");
     while (old && *old) {
@@ -122,7 +128,10 @@ static char *merged_tunables(unsigned value) {
         }
         old += n + (old[n] == ':');
     }
-    char *all = bl_xprintf("%s" HUGETLB_TUNABLE "%u", merged, value);
+    const char *threshold =
+        from_break && !strstr(merged, MMAP_TUNABLE) ? MOST_FROM_BREAK : "";
+    char *all =
+        bl_xprintf("%s%s" HUGETLB_TUNABLE "%u", merged, threshold, value);
     free(merged);
     return all;
 }
@@ -136,12 +145,12 @@ const char *bl_request_pages(const struct bl_request *request) {
 }
 
 static void use_tunable(const struct bl_request *request, struct bl_plan *plan,
-                        char *why) {
+                        bool from_break, char *why) {
     const char *pages = bl_request_pages(request);
     const unsigned value = strcmp(pages, "hugetlb") == 0 ? 2
                            : strcmp(pages, "base") == 0  ? 0
                                                          : 1;
-    set(plan, TUNABLES, merged_tunables(value));
+    set(plan, TUNABLES, merged_tunables(value, from_break && value == 1));
     decide(plan, BL_MECHANISM_TUNABLE, false, why);
 }
 
@@ -185,7 +194,8 @@ static void plan_glibc(const struct bl_request *request,
                bl_xstrdup("the program brings its own malloc, which heeds no "
                           "tunable of glibc"));
     else
-        use_tunable(request, plan, bl_xstrdup("asked for by --heap=glibc"));
+        use_tunable(request, plan, false,
+                    bl_xstrdup("asked for by --heap=glibc"));
 }
 
 static void plan_static(const struct bl_request *request,
@@ -194,7 +204,7 @@ static void plan_static(const struct bl_request *request,
         decide(plan, BL_MECHANISM_BIGLEAF, false,
                bl_xstrdup("the runtime is linked into the program"));
     else if (p->tunable)
-        use_tunable(request, plan,
+        use_tunable(request, plan, true,
                     bl_xstrdup("the program is static, so nothing can be "
                                "preloaded; its glibc has the tunable"));
     else

@@ -136,6 +136,28 @@ def test_tunables_of_the_user_are_kept(bigleaf: Bigleaf) -> None:
         )
 
 
+def test_static_glibc_takes_large_blocks_from_its_break(
+    bigleaf: Bigleaf, programs: Path
+) -> None:
+    """But where the user says otherwise."""
+    static = str(programs / "cli_grow_static")
+    threshold = "glibc.malloc.mmap_threshold="
+    ended = bigleaf("run", "--dry-run", static)
+    if "GLIBC_TUNABLES" not in ended.out:
+        pytest.skip("the static glibc here has no tunable for huge pages")
+    assert f"GLIBC_TUNABLES={threshold}1073741824:glibc" in ended.out
+    for pages in ("hugetlb", "base"):
+        ended = bigleaf("run", f"--pages={pages}", "--dry-run", static)
+        assert threshold not in ended.out
+    ended = bigleaf(
+        "run",
+        "--dry-run",
+        static,
+        env={"GLIBC_TUNABLES": f"{threshold}4096"},
+    )
+    assert f"GLIBC_TUNABLES={threshold}4096:glibc.malloc.hugetlb=1" in ended.out
+
+
 def test_heap_none_changes_nothing(bigleaf: Bigleaf) -> None:
     ended = bigleaf("run", "--heap=none", "env")
     inside = set(ended.out.splitlines())
