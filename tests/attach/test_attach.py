@@ -98,7 +98,8 @@ class Served(unittest.TestCase):
         one = report["processes"][0]
         self.assertEqual(one["pid"], process.pid)
         heap = one["after"]["heap"]
-        self.assertGreater(heap["huge_bytes"] / heap["bytes"], 0.9)
+        if not one["left"]["failed"]:  # the kernel had huge pages to give
+            self.assertGreater(heap["huge_bytes"] / heap["bytes"], 0.9)
         self.assertEqual(huge * 1024, heap["huge_bytes"])
         self.assertEqual(one["before"]["heap"]["huge_bytes"], 0)
         self.assertGreater(one["stops"], 0)
