@@ -161,7 +161,8 @@ static bool copy_out(struct copier *c, const bl_word *terms, size_t n) {
     c->capacity = c->m->scratch_words;
     if (!grow(c, n))
         return false;
-    memcpy(c->out, terms, n * sizeof(bl_word));
+    if (n > 0) // no terms: the vector may be NULL
+        memcpy(c->out, terms, n * sizeof(bl_word));
     c->used = n;
     const bool ok = copy_all(c, n);
     restore_variables(c);
@@ -224,7 +225,8 @@ static bool load(struct bl_machine *m, const bl_word *from, size_t words,
 bool bl_record_load(struct bl_machine *m, const struct bl_record *r,
                     bl_word *terms) {
     if (r->flat) {
-        memcpy(terms, r->word, r->roots * sizeof(bl_word));
+        if (r->roots > 0) // as above
+            memcpy(terms, r->word, r->roots * sizeof(bl_word));
         return true;
     }
     return load(m, r->word, r->words, r->roots, terms);

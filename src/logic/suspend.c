@@ -176,7 +176,8 @@ static bool push_base(struct bl_machine *m, const struct bl_consumer *c,
     if (base == NULL)
         return false;
     base->y[0] = bl_make(c->producer, BL_REF);
-    memcpy(base->y + 1, template, n * sizeof(bl_word));
+    if (n > 0) // no variables: the vector may be NULL
+        memcpy(base->y + 1, template, n * sizeof(bl_word));
     m->cp = bl_code_new_answer;
     return true;
 }
