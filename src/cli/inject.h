@@ -45,9 +45,10 @@ struct bl_inject_space {
     uint64_t small_low;           // where the area of small mappings begins
     uint64_t small_at, small_end; // mapped ahead, not yet handed out
     uint64_t small_step;          // and how much is taken next
+    uint64_t small_used;          // behind it all is zero
     struct bl_inject_gap *gaps;   // among small mappings, by address, apart
     size_t gap_count;
-    bool tainted; // the program maps over what it was given: no gap is used
+    bool tainted; // the program maps over what it was given: none is used again
     struct bl_inject_area *areas;
     size_t area_count;
 };

@@ -181,21 +181,27 @@ static long map_units(struct bl_inject_space *s, struct bl_trap_call *c,
     return got;
 }
 
+// An address among the slots that is only a hint comes from a program that
+// wants its next mapping beside its last one (Zig's): it gets that anyway.
 static long serve_map(struct bl_inject_space *s, struct bl_trap_call *c,
                       struct bl_inject_count *count) {
+    const uint64_t at = c->arguments[0];
     const uint64_t bytes = c->arguments[1];
-    const bool free = bl_trap_may_choose(c);
+    const bool fixed = bl_trap_is_fixed(c);
+    if (fixed && is_slot(at)) {
+        s->tainted = true;
+        return bl_trap_map(c, at);
+    }
+    const bool free = !fixed && (at == 0 || is_slot(at));
     const bool plain = free && bl_trap_is_plain(c) && bytes;
     if (plain && bytes <= BL_MIB)
         return serve_small(s, c, count);
-    if (!free && is_slot(c->arguments[0])) {
-        s->tainted = true;
-        return bl_trap_map(c, c->arguments[0]);
-    }
+    if (free && bytes <= BL_MIB)
+        return bl_trap_map(c, at);
     long got = plain ? map_units(s, c, bytes) : -ENOMEM;
     if (!failed(got) || c->away)
         return got;
-    got = bl_trap_map(c, free ? bl_inject_slot(s, bytes) : c->arguments[0]);
+    got = bl_trap_map(c, free ? bl_inject_slot(s, bytes) : at);
     if (!failed(got))
         advise(c, (uint64_t)got, bytes);
     return got;

@@ -7,9 +7,10 @@
 // piece, written with zeros: unmapping it would break a huge page, and memory
 // that a malloc returns in groups of some blocks would end in base pages. A
 // gap that holds whole units gives their pages back at once. Gaps lie apart
-// from each other: what touches or overlaps is one. A gap in which zeros cannot
-// be written has been mapped or protected otherwise, and is dropped; where the
-// program maps anything over memory it was given, gaps are not used any more.
+// from each other: what touches or overlaps is one; what touches the end of the
+// area is none, but handed out next. A gap in which zeros cannot be written has
+// been mapped or protected otherwise, and is dropped; where the program maps
+// anything over memory it was given, gaps are not used any more.
 //
 #if defined(__x86_64__)
 
@@ -33,7 +34,7 @@ static bool add_room(struct bl_inject_space *s, struct bl_trap_call *c) {
     if (failed(got))
         return false;
     if ((uint64_t)got != s->small_end) {
-        s->small_low = s->small_at = (uint64_t)got;
+        s->small_low = s->small_at = s->small_used = (uint64_t)got;
         s->gap_count = 0;
     }
     s->small_end = (uint64_t)got + more;
@@ -73,17 +74,23 @@ uint64_t bl_inject_take(struct bl_inject_space *s, struct bl_trap_call *c,
     const uint64_t gap = take_gap(s, c, whole);
     if (gap)
         return gap;
+    const uint64_t used = s->small_used - s->small_at;
+    if (used && (s->tainted || bl_trap_zero(c, s->small_at,
+                                            used < whole ? used : whole) != 0))
+        s->small_at = s->small_used; // mapped or protected otherwise
     if (whole > s->small_end - s->small_at && !add_room(s, c))
         return 0;
     const uint64_t at = s->small_at;
     s->small_at += whole;
+    if (s->small_used < s->small_at)
+        s->small_used = s->small_at;
     return at;
 }
 
 bool bl_inject_extend(struct bl_inject_space *s, uint64_t end, uint64_t more) {
-    if (end != s->small_at || more > s->small_end - s->small_at)
+    if (end != s->small_at || s->small_used != end || more > s->small_end - end)
         return false;
-    s->small_at += more;
+    s->small_at = s->small_used = end + more;
     return true;
 }
 
@@ -107,12 +114,33 @@ static size_t merge(struct bl_inject_space *s, uint64_t at, uint64_t end) {
     return first;
 }
 
+// The end of what was handed out: it is handed out next. So a program that cuts
+// its pieces to fit leaves no gap behind each.
+static void take_back(struct bl_inject_space *s, struct bl_trap_call *c,
+                      uint64_t at) {
+    const uint64_t high = bl_align_up(s->small_at, BL_HUGE_SIZE);
+    while (s->gap_count && s->gaps[s->gap_count - 1].end >= at) {
+        const size_t last = s->gap_count - 1;
+        if (s->gaps[last].at < at)
+            at = s->gaps[last].at;
+        drop_gap(s, last);
+    }
+    s->small_at = at;
+    const uint64_t low = bl_align_up(at, BL_HUGE_SIZE);
+    if (low < high)
+        bl_trap_empty(c, low, high - low);
+}
+
 bool bl_inject_give(struct bl_inject_space *s, struct bl_trap_call *c,
                     uint64_t at, uint64_t bytes) {
     const uint64_t end = at + bl_align_up(bytes, BL_BASE_SIZE);
     if (s->tainted || at % BL_BASE_SIZE || bytes == 0 || end <= at ||
         at < s->small_low || end > s->small_at || s->gap_count >= MOST_GAPS)
         return false;
+    if (end == s->small_at) {
+        take_back(s, c, at);
+        return true;
+    }
     const size_t i = merge(s, at, end);
     const struct bl_inject_gap gap = s->gaps[i];
     // Units that this piece has completed.

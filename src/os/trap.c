@@ -286,8 +286,8 @@ void bl_trap_answer(struct bl_trap_call *c, long result) {
         ptrace(PTRACE_CONT, c->tid, 0, 0);
 }
 
-bool bl_trap_may_choose(const struct bl_trap_call *c) {
-    return c->arguments[0] == 0 && !(c->arguments[3] & FIXED);
+bool bl_trap_is_fixed(const struct bl_trap_call *c) {
+    return (c->arguments[3] & FIXED) != 0;
 }
 
 bool bl_trap_is_plain(const struct bl_trap_call *c) {

@@ -90,8 +90,8 @@ long bl_trap_advise(struct bl_trap_call *c, uint64_t at, uint64_t bytes);
 void bl_trap_answer(struct bl_trap_call *c, long result);
 
 // Of a mapping that is asked for.
-bool bl_trap_may_choose(const struct bl_trap_call *c); // its address
-bool bl_trap_is_plain(const struct bl_trap_call *c);   // readable, writable
+bool bl_trap_is_fixed(const struct bl_trap_call *c); // at its address only
+bool bl_trap_is_plain(const struct bl_trap_call *c); // readable, writable
 // Of a remapping that is asked for: it is a plain one, to anywhere.
 bool bl_trap_may_move(const struct bl_trap_call *c);
 bool bl_trap_is_aimed(const struct bl_trap_call *c); // at an address

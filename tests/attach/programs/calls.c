@@ -191,6 +191,24 @@ static void try_small_mappings(void) {
             at[i] = 0;
         }
     }
+    // Each beside the last, if that can be had, and cut to what fits.
+    unsigned char *hint = at[1] - PIECE;
+    for (int i = 0; i < 100; i++) {
+        unsigned char *p = map(hint, 2 * PIECE, 0);
+        require(!is_error(p) && is_zero(p, 2 * PIECE), "one with a hint");
+        require(call(MUNMAP, (long)p, PIECE, 0, 0, 0, 0) == 0, "its front");
+        fill(p + PIECE, PIECE, 5);
+        hint = p - PIECE;
+    }
+    require(is_filled(at[1], PIECE, 1), "a hint harms nobody");
+    for (int i = 0; i < 100; i++) {
+        unsigned char *p = map(hint, 3 * PIECE, 0);
+        require(!is_error(p) && is_zero(p, 3 * PIECE), "another");
+        fill(p, 3 * PIECE, 6);
+        require(call(MUNMAP, (long)(p + PIECE), 2 * PIECE, 0, 0, 0, 0) == 0,
+                "its end");
+        require(is_filled(p, PIECE, 6), "it is kept");
+    }
     unsigned char *p = grow(at[0], PIECE, 2 * MIB, MAY_MOVE);
     require(!is_error(p) && is_zero(p + PIECE, 2 * MIB - PIECE), "grown large");
     at[0] = p;
