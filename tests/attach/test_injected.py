@@ -306,6 +306,8 @@ class Life(unittest.TestCase):
             fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 70, 0, 0))
             self.type(terminal, "\x1a", "Stopped")
             self.type(terminal, "fg\n", "wait")
+            # The shell says so before it hands the terminal over.
+            wait_for(lambda: os.tcgetpgrp(terminal) != pid)
             self.type(terminal, "\x03", "$ ")
             self.type(terminal, "echo status $?\n", f"status {128 + signal.SIGINT}")
         finally:
