@@ -157,6 +157,10 @@ int bl_fill_units(void *at, size_t units, size_t *warm) {
     size_t moved = 0;
     while (moved < units) {
         const struct bl_warm w = bl_warm_take(units - moved);
+        if (w.units > 0 && bl_unit_is_seed(w.at)) {
+            bl_warm_drop(&w); // its base pages are not what is wanted here
+            continue;
+        }
         if (w.units == 0 || !bl_warm_move(&w, to + (moved << BL_HUGE_SHIFT)))
             break;
         moved += w.units;

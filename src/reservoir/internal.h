@@ -68,6 +68,8 @@ void bl_warm_push(void *at, size_t units, uint32_t run);
 struct bl_warm bl_warm_take(size_t units);
 // Takes a whole stretch of a run, of `least` to `most` units.
 struct bl_warm bl_warm_take_run(size_t least, size_t most);
+// The memory of what was taken goes, and so do its addresses; the bytes.
+size_t bl_warm_drop(const struct bl_warm *w);
 // Undoes a take.
 void bl_warm_put_back(const struct bl_warm *w);
 // Moves what was taken to `to`; false: it is warm again where it was.
@@ -93,6 +95,8 @@ void bl_runs_check(void); // runs.c
 void bl_unit_address_free(void *at, size_t units);
 void bl_run_address_free(uint32_t run, size_t units);
 
+// True where a unit has base pages, as long as the process is small.
+bool bl_unit_is_seed(const void *at);
 // One free address of the small part, or NULL.
 void *bl_unit_address_take(void);
 

@@ -31,9 +31,16 @@ static size_t small_index(const void *at) {
 
 static size_t units_now(void) { return bl_load_relaxed(&bl_stats.units_now); }
 
+bool bl_unit_is_seed(const void *at) {
+    const size_t i = small_index(at);
+    return i < BL_SEED_UNITS && (seeds >> i & 1) && !seeds_promoted;
+}
+
 void bl_unit_address_free(void *at, size_t units) {
     uint64_t *bits = bl_free_address_bits();
     for (size_t i = small_index(at), end = i + units; i < end; i++) {
+        if (i < BL_SEED_UNITS)
+            seeds &= ~(1u << i);
         BL_ASSERT(!(bits[i / 64] >> (i % 64) & 1));
         bits[i / 64] |= (uint64_t)1 << (i % 64);
         if (i / 64 < lowest_word)

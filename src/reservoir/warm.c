@@ -43,13 +43,10 @@ static void tell_peak(void) {
     }
 }
 
-// The memory goes; so do its addresses.
-static size_t drop(const struct bl_warm *w) {
+size_t bl_warm_drop(const struct bl_warm *w) {
     const size_t bytes = (size_t)w->units << BL_HUGE_SHIFT;
-    tell_peak();
     bl_unback(w->at, bytes);
     free_addresses_of(w);
-    note_taken(w->units);
     BL_COUNT_BY(units_purged, w->units);
     bl_count_units(w->units, 0);
     return bytes;
@@ -59,7 +56,9 @@ static size_t drop_oldest(void) {
     struct bl_warm w = *nth(0);
     oldest = (oldest + 1) % RING;
     count--;
-    return drop(&w);
+    tell_peak();
+    note_taken(w.units);
+    return bl_warm_drop(&w);
 }
 
 void bl_warm_push(void *at, size_t units, uint32_t run) {
