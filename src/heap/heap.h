@@ -3,8 +3,8 @@
 // The heap: the malloc family on typed pages, spans and runs.
 //
 //   up to 64 KiB     a block of a size class, on a page of the thread's local
-//   up to 16 MiB     a span of slices, side by side with others; up to 1 MiB
-//                    while the heap is small or where realloc grows it
+//   up to 16 MiB     a span of slices, side by side with others; up to 2 MiB
+//                    while the heap is small, to 1 MiB where realloc grows it
 //   above            a run of units, with room behind it to grow into
 //
 // These functions are what the ABI (abi_c.c, abi_cxx.c) is made of; they carry

@@ -23,7 +23,9 @@
 #define SLACK_SHIFT 3 // slack up to 1/8 of the object
 #define GROWER_WHOLE_FROM (2 * BL_HUGE_SIZE)
 #define GROWER_SLACK (BL_HUGE_SIZE / 2)
-#define TAILS_SHARE 25 // tails are up to 1/25 of a large heap
+// Tails are up to such a part of the heap.
+#define TAILS_SHARE 25
+#define TAILS_SHARE_SMALL 8 // while it is small
 
 static size_t tails_now; // bytes: `mapped` beyond whole units, of all runs
 
@@ -59,8 +61,9 @@ static void set_mapped(struct bl_run *run, size_t mapped) {
 
 static bool has_many_tails(size_t more) {
     const size_t units = bl_load_relaxed(&bl_stats.units_now);
-    return units >= BL_SMALL_HEAP_UNITS &&
-           tails_now + more > (units << BL_HUGE_SHIFT) / TAILS_SHARE;
+    const size_t share =
+        units < BL_SMALL_HEAP_UNITS ? TAILS_SHARE_SMALL : TAILS_SHARE;
+    return tails_now + more > (units << BL_HUGE_SHIFT) / share;
 }
 
 static size_t mapped_for(size_t bytes, bool grown) {
