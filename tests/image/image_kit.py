@@ -181,12 +181,14 @@ def waiting(command: list[str], env: dict[str, str], text: str = "",
         process.stdin.write(text.encode())
         process.stdin.flush()
         deadline = time.monotonic() + 20
-        previous = -1.0
+        previous, same = -1.0, 0
         # Waits until it waits: no processor time used for a while.
         while time.monotonic() < deadline and process.poll() is None:
             time.sleep(settle)
             used = cpu_seconds(process.pid)
-            if used == previous and not is_being_placed(process.pid):
+            same = same + 1 if used == previous else 0
+            # One that is served from outside is traced for all its life.
+            if same and (same >= 7 or not is_being_placed(process.pid)):
                 break
             previous = used
         yield process
