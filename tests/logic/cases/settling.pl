@@ -45,13 +45,13 @@ u(_) :- throw(oops).
 v(9).
 v(X) :- t(Y), Y < 100, X is Y + 100.
 
-true_of(L) :- findall(G, ( member(G, L), call(G) ), True), print(True), nl.
+true_of(L) :- findall(G, ( member(G, L), call(G) ), True), format("~w~n", [True]).
 main :-
     true_of([a, b]),
     true_of([p, q, r, s]),
     true_of([w(1), w(2), w(3), w(4), w(5)]),
     true_of([g(_), h(_)]),
     catch(even, error(stratification_error(_, 'a negation'), _),
-          ( print(refused(even)), nl )),
+          format("~w~n", [refused(even)])),
     findall(_, t(_), _),
-    findall(r(X), v(X), L0), sort(L0, L), print(L), nl.
+    findall(r(X), v(X), L0), sort(L0, L), format("~w~n", [L]).
