@@ -199,6 +199,14 @@ static bool find_row(unsigned count, uint32_t units, bool fresh,
     return false;
 }
 
+// Which units are nobody's is the reservoir's to say.
+static bool find_fresh_row(unsigned count, uint32_t units, struct row *row) {
+    bl_lock_acquire(&bl_lock_reservoir);
+    const bool found = find_row(count, units, true, row);
+    bl_lock_release(&bl_lock_reservoir);
+    return found;
+}
+
 // Brings in the units of the row that are nobody's yet: they are neighbours.
 static bool bring_in(const struct row *row, unsigned count, uint32_t units) {
     const uint32_t last = (row->start + count - 1) / (uint32_t)BL_UNIT_SLICES;
@@ -240,7 +248,7 @@ uint32_t bl_slices_take_long(unsigned count, bool open, bool *zeroed) {
         (uint32_t)(bl_load_acquire(&bl_territory.small_bytes) >> BL_HUGE_SHIFT);
     struct row row;
     if (!find_row(count, units, false, &row) &&
-        !(open && find_row(count, units, true, &row)))
+        !(open && find_fresh_row(count, units, &row)))
         return BL_NO_SLICE;
     if (!bring_in(&row, count, units))
         return BL_NO_SLICE;

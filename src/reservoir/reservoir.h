@@ -93,8 +93,8 @@ BL_MUST_USE bool bl_reservoir_start(void);
 // may hold other than zeros.
 BL_MUST_USE void *bl_unit_acquire(bool *dirty);
 void bl_unit_release(void *unit);
-// Whether unit number `unit` of the small part is nobody's: a hint, settled by
-// the acquisition of it.
+// Whether unit number `unit` of the small part is nobody's, with
+// `bl_lock_reservoir` held; afterwards a hint, settled by its acquisition.
 bool bl_unit_is_free(size_t unit);
 // The units `first` to `first + count - 1`, at their own addresses; false
 // where one of them is somebody's, or without memory.
