@@ -114,6 +114,11 @@ static void warn(const struct loading *l, uint32_t line, const char *what) {
     fprintf(stderr, "%s:%u: warning: %s\n", l->source.name, line, what);
 }
 
+static void refuse(struct loading *l, uint32_t line, const char *what) {
+    l->errors++;
+    fprintf(stderr, "%s:%u: error: %s\n", l->source.name, line, what);
+}
+
 // ---- directives
 
 static bool run(struct loading *l, bl_word goal, uint32_t line) {
@@ -190,9 +195,7 @@ static bool condition(struct loading *l, bl_word d, uint32_t line) {
     if (!is_else && !is_elif && !is_endif)
         return false;
     if (l->conditions == 0) {
-        l->errors++;
-        fprintf(stderr, "%s:%u: error: no if/1 in front of %s\n",
-                l->source.name, line, name);
+        refuse(l, line, "no if/1 in front of this");
         return true;
     }
     enum taking *const now = &l->condition[l->conditions - 1];
@@ -412,7 +415,11 @@ static bool include(struct loading *l, bl_word file, uint32_t line) {
     char path[4096];
     size_t length;
     char *text = NULL;
-    if (bl_is_atom(file) && l->includes < MAX_INCLUDES &&
+    if (l->includes == MAX_INCLUDES) {
+        refuse(l, line, "files that include files, more than 32 deep");
+        return true;
+    }
+    if (bl_is_atom(file) &&
         bl_find_source(bl_atom_text(file), path, sizeof path))
         text = bl_file_contents(path, &length);
     if (text == NULL) {
