@@ -49,6 +49,9 @@ void bl_page_link_slices(struct bl_page *page, unsigned slices);
 // --- pages.c: the life of a page ---------------------------------------------
 
 void bl_seals_start(uintptr_t random);
+// Slices for a page or a span; takes the lock. Before a unit is opened for
+// them the empty pages that the thread keeps are given back.
+uint32_t bl_page_take_slices(unsigned slices, unsigned align, bool *zeroed);
 struct bl_page *bl_page_new(struct bl_pool *pool, uintptr_t owner);
 // No block of it is in use and it is on no chain; its owner may keep the slice.
 void bl_page_retire(struct bl_page *page);

@@ -86,36 +86,53 @@ static bool mark_full(struct bl_entry *entry, struct bl_page *page,
     return true;
 }
 
+static uint32_t take_locked(unsigned slices, unsigned align, bool open,
+                            bool *zeroed) {
+    return slices > BL_PAGE_SLICES_MAX
+               ? bl_slices_take_long(slices, open, zeroed)
+               : bl_slices_take(slices, align, open, zeroed);
+}
+
+uint32_t bl_page_take_slices(unsigned slices, unsigned align, bool *zeroed) {
+    struct bl_local *self = bl_self;
+    bl_lock_acquire(&bl_lock_pages);
+    uint32_t slice = take_locked(slices, align, self == NULL, zeroed);
+    if (slice == BL_NO_SLICE && self != NULL) {
+        bl_lock_release(&bl_lock_pages);
+        bl_local_trim(self);
+        bl_lock_acquire(&bl_lock_pages);
+        slice = take_locked(slices, align, true, zeroed);
+    }
+    bl_lock_release(&bl_lock_pages);
+    return slice;
+}
+
 // A thread that takes many pages keeps some slices ahead, so that it takes the
 // lock once for several.
 static void take_voids(struct bl_local *local) {
     uint32_t ahead = local->pages_taken / 8;
     if (ahead > BL_VOIDS_MAX / 2)
         ahead = BL_VOIDS_MAX / 2;
+    if (local->void_count >= ahead)
+        return;
+    bl_lock_acquire(&bl_lock_pages);
     while (local->void_count < ahead) {
         bool zeroed = false;
         const uint32_t slice = bl_slices_take(1, 1, false, &zeroed);
         if (slice == BL_NO_SLICE)
-            return;
+            break;
         local->voids[local->void_count++] = slice;
     }
+    bl_lock_release(&bl_lock_pages);
 }
 
 static uint32_t take_slices(struct bl_local *local, unsigned slices) {
     if (local && slices == 1 && local->void_count > 0)
         return local->voids[--local->void_count];
     bool zeroed = false;
-    bl_lock_acquire(&bl_lock_pages);
-    uint32_t slice = bl_slices_take(slices, 1, local == NULL, &zeroed);
-    if (slice == BL_NO_SLICE && local) {
-        bl_lock_release(&bl_lock_pages);
-        bl_local_trim(local);
-        bl_lock_acquire(&bl_lock_pages);
-        slice = bl_slices_take(slices, 1, true, &zeroed);
-    }
+    const uint32_t slice = bl_page_take_slices(slices, 1, &zeroed);
     if (local && slices == 1)
         take_voids(local);
-    bl_lock_release(&bl_lock_pages);
     return slice;
 }
 

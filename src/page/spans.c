@@ -21,29 +21,14 @@ static void set_slices(struct bl_page *page, unsigned slices) {
         bl_page_link_slices(page, slices);
 }
 
-static uint32_t take(unsigned slices, size_t align, bool open, bool *zeroed) {
-    if (!is_short(slices))
-        return bl_slices_take_long(slices, open, zeroed);
-    const unsigned step =
-        align > BL_SLICE_BYTES ? (unsigned)(align >> BL_SLICE_SHIFT) : 1;
-    return bl_slices_take(slices, step, open, zeroed);
-}
-
 void *bl_span_alloc(size_t bytes, size_t align, bool *zeroed) {
     BL_REQUIRE(bytes > 0 && bytes <= BL_SPAN_MAX);
     BL_REQUIRE(align <= BL_SLICE_BYTES || bytes <= BL_HUGE_SIZE / 2);
     if (bl_local_attach() == NULL)
         return NULL;
     const unsigned slices = slices_for(bytes);
-    bl_lock_acquire(&bl_lock_pages);
-    uint32_t slice = take(slices, align, false, zeroed);
-    if (slice == BL_NO_SLICE) {
-        bl_lock_release(&bl_lock_pages);
-        bl_local_trim(bl_self);
-        bl_lock_acquire(&bl_lock_pages);
-        slice = take(slices, align, true, zeroed);
-    }
-    bl_lock_release(&bl_lock_pages);
+    const uint32_t slice =
+        bl_page_take_slices(slices, slices_for(align), zeroed);
     if (slice == BL_NO_SLICE)
         return NULL;
     struct bl_page *page = bl_slice_page(slice);
