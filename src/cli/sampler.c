@@ -136,13 +136,15 @@ static void look_for_descendants(struct bl_sampler *s) {
 }
 
 // Reads smaps where memory has changed by 2 %, or the last reading is old.
-static void look_at_maps(struct bl_sampler *s, uint64_t bytes) {
+// While it grows fast the next reading would be out of date at once: then by a
+// quarter, so that time is left for where it stays.
+static void look_at_maps(struct bl_sampler *s, uint64_t bytes, bool grows) {
     const uint64_t now = bl_now_us();
     const uint64_t change =
         bytes > s->seen_bytes ? bytes - s->seen_bytes : s->seen_bytes - bytes;
     const uint64_t allowed = CREDIT_US + (now - s->start_us) / SHARE;
     if (bytes == 0 || s->maps_spent_us + s->maps_cost_us > allowed ||
-        (change <= s->seen_bytes / 50 && now < s->next_maps_us))
+        (change <= s->seen_bytes / (grows ? 4 : 50) && now < s->next_maps_us))
         return;
     const uint64_t before = spent_us();
     read_maps(s);
@@ -167,10 +169,11 @@ uint64_t bl_sampler_look(struct bl_sampler *s) {
     look_for_descendants(s);
     const uint64_t before = spent_us();
     const uint64_t bytes = glance(s);
+    const bool grows = bytes > s->glance_bytes + s->glance_bytes / 64;
     s->sleep_us = next_sleep(s, bytes, spent_us() - before);
     s->glance_bytes = bytes;
     if (bytes > s->peak_bytes)
         s->peak_bytes = bytes;
-    look_at_maps(s, bytes);
+    look_at_maps(s, bytes, grows);
     return s->sleep_us;
 }
