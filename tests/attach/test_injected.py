@@ -25,6 +25,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import sandbox
+from huge_pages import FAULT, refused
 from sandbox import NOBODY
 
 COMMAND = os.environ["BIGLEAF_COMMAND"]
@@ -154,12 +155,6 @@ def waiting(*words: str | Path, options: tuple[str, ...] = ()) -> Iterator[subpr
         process.wait()
 
 
-def huge_faults_refused() -> str:
-    """The kernel's count of faults for which it had no huge page."""
-    return next(line for line in Path("/proc/vmstat").read_text().splitlines()
-                if line.startswith("thp_fault_fallback "))
-
-
 def heap_share(pid: int) -> tuple[int, float]:
     """Bytes of private anonymous memory, and how much of it is huge."""
     size = huge = 0
@@ -205,12 +200,12 @@ class Calls(unittest.TestCase):
         self.assertEqual(found["mechanisms"]["heap"], "injected")
 
     def test_break_is_on_huge_pages(self) -> None:
-        refused = huge_faults_refused()
+        before = refused(FAULT)
         with waiting(CALLS, "wait") as process:
             self.assertEqual(process.first_line, "right\n")
             size, share = heap_share(process.pid)
             self.assertGreater(size, 40 << 20)
-            if huge_faults_refused() == refused:  # the kernel had them to give
+            if refused(FAULT) == before:  # the kernel had them to give
                 self.assertGreater(share, 0.9)
 
     def test_text_and_data(self) -> None:
@@ -359,7 +354,7 @@ class Languages(unittest.TestCase):
                 program.write_bytes(program.read_bytes().replace(*change))
             plain = subprocess.run([program], capture_output=True, text=True, check=False,
                                    stdin=subprocess.DEVNULL)
-            refused = huge_faults_refused()
+            before = refused(FAULT)
             with waiting(program) as process:
                 self.assertEqual(process.first_line, plain.stdout)
                 self.assertEqual(field(process.pid, "TracerPid") != "0", injected)
@@ -370,7 +365,7 @@ class Languages(unittest.TestCase):
             self.assertEqual(plain.returncode, 3)
             print(f"{name}: {size >> 20} MiB, {100 * share:.1f} % huge", flush=True)
             self.assertGreater(size, 60 << 20)
-            if huge_faults_refused() == refused:  # the kernel had them to give
+            if refused(FAULT) == before:  # the kernel had them to give
                 self.assertGreater(share, 0.9)
 
     def test_old_glibc(self) -> None:

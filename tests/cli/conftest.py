@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
+from huge_pages import FAULT, refused
 
 COMMAND = Path(os.environ["BIGLEAF_COMMAND"])
 LIBRARY = os.environ.get("BIGLEAF_LIBRARY", "")
@@ -95,22 +96,15 @@ def programs() -> Path:
     return PROGRAMS
 
 
-def huge_faults_refused() -> int:
-    """Faults, of the whole machine so far, for which there was no huge page."""
-    lines = Path("/proc/vmstat").read_text().splitlines()
-    counts = dict(line.split() for line in lines)
-    return int(counts.get("thp_fault_fallback", 0))
-
-
 def while_huge_pages_last(measure: Callable[[], T]) -> T:
     """What `measure` finds, anew where free memory was in pieces meanwhile.
 
     In the end its last finding, whatever the kernel had: the test judges it.
     """
     for _ in range(10):
-        refused = huge_faults_refused()
+        before = refused(FAULT)
         found = measure()
-        if huge_faults_refused() == refused:
+        if refused(FAULT) == before:
             break
         time.sleep(1)
     return found

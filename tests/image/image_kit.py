@@ -22,6 +22,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from huge_pages import COLLAPSE, FAULT, FILE, refused
+
 UNIT = 2 << 20
 BASE = 4096
 SKIPPED = 77
@@ -233,14 +235,6 @@ def need(*programs: str) -> None:
             skip(f"{program} is not installed")
 
 
-def huge_pages_refused() -> int:
-    """How often, on the whole machine so far, the kernel had no huge page for
-    a fault or a collapse."""
-    counts = dict(line.split() for line in Path("/proc/vmstat").read_text().splitlines())
-    return sum(int(counts.get(name, 0)) for name in
-               ("thp_fault_fallback", "thp_file_fallback", "thp_collapse_alloc_failed"))
-
-
 class Checks:
     """Notes what fails and goes on."""
 
@@ -261,9 +255,9 @@ class Checks:
         nothing: that is said, and no failure of ours. Without such a refusal
         it is one. `look` says whether all is well, and what was looked at."""
         for _ in range(1 if self.unproven else 5):
-            before = huge_pages_refused()
+            before = refused(FAULT, FILE, COLLAPSE)
             good, text = look()
-            if good or huge_pages_refused() == before:
+            if good or refused(FAULT, FILE, COLLAPSE) == before:
                 self.expect(good, text)
                 return
             time.sleep(1)

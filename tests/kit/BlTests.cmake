@@ -34,6 +34,9 @@ function(bl_test_properties name)
   endif()
 endfunction()
 
+# What tests written in Python share.
+set(BL_TEST_PYTHON PYTHONPATH=${CMAKE_CURRENT_LIST_DIR})
+
 # bl_pytests(LABEL [VARIABLE=VALUE...]): the test_*.py of this folder, a test
 # each, with these variables and those that all of them read.
 function(bl_pytests label)
@@ -51,7 +54,7 @@ function(bl_pytests label)
     bl_test_properties(${name} LABEL ${label} TIMEOUT 300 ENV
       BIGLEAF_COMMAND=$<TARGET_FILE:bigleaf>
       BIGLEAF_SOURCE=${CMAKE_SOURCE_DIR}
-      PYTHONDONTWRITEBYTECODE=1 ${ARGN})
+      ${BL_TEST_PYTHON} PYTHONDONTWRITEBYTECODE=1 ${ARGN})
   endforeach()
 endfunction()
 
