@@ -32,6 +32,28 @@ int main(void) {
 """
 
 
+# Of programs that try a malloc: blocks of many sizes, written and freed.
+WORK = """
+#include <malloc.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void *work(void *unused) {
+    char *blocks[2000];
+    for (int round = 0; round < 20; round++) {
+        for (int i = 0; i < 2000; i++)
+            memset(blocks[i] = malloc(i + 1), i, i + 1);
+        for (int i = 0; i < 2000; i++)
+            free(blocks[i]);
+    }
+    return unused;
+}
+"""
+
+
 @dataclass(frozen=True)
 class Ended:
     """How a command ended and what it said."""

@@ -9,7 +9,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from conftest import BUILD, COMMAND, doctor, heap_of, run
+from conftest import BUILD, COMMAND, WORK, doctor, heap_of, run
 
 SHAPES = [(), ("-static",), ("-static-pie",), ("-no-pie",), ("-flto", "-O2")]
 OURS = {"libbigleaf.a", "bigleaf-huge.o"}
@@ -52,24 +52,7 @@ def test_a_program_has_bigleaf_inside(
 
 # Says which malloc serves it: glibc's blocks have room for 24 bytes at least,
 # Bigleaf's of 16 bytes exactly those.
-WHICH = """
-#include <malloc.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-static void *work(void *unused) {
-    void *blocks[1000];
-    for (int round = 0; round < 20; round++) {
-        for (int i = 0; i < 1000; i++)
-            memset(blocks[i] = malloc(i + 1), 1, i + 1);
-        for (int i = 0; i < 1000; i++)
-            free(blocks[i]);
-    }
-    return unused;
-}
+WHICH = WORK + """
 int main(void) {
     pthread_t threads[4];
     for (int i = 0; i < 4; i++)

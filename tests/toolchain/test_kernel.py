@@ -7,26 +7,10 @@ import shutil
 from pathlib import Path
 
 import pytest
-from conftest import BUILD, COMMAND, SOURCE, run
+from conftest import BUILD, COMMAND, SOURCE, WORK, run
 
 # Threads, fork, growth and shrinking of large blocks; many small ones.
-PROGRAM = """
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-static void *work(void *unused) {
-    char *blocks[2000];
-    for (int round = 0; round < 20; round++) {
-        for (int i = 0; i < 2000; i++)
-            memset(blocks[i] = malloc(i + 1), i, i + 1);
-        for (int i = 0; i < 2000; i++)
-            free(blocks[i]);
-    }
-    return unused;
-}
+PROGRAM = WORK + """
 int main(void) {
     pthread_t threads[4];
     for (int i = 0; i < 4; i++)
