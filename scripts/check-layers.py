@@ -31,8 +31,8 @@ BELOW = {
 
 # The headers a folder shows to others: one of its own name, and these.
 ALSO_EXPORTED = {
-    "os": {"backing.h", "counters.h", "file.h", "guest.h", "hold.h", "machine.h", "target.h",
-           "trace.h", "trap.h", "visitor.h"},
+    "os": {"backing.h", "bystander.h", "counters.h", "file.h", "guest.h", "hold.h",
+           "machine.h", "target.h", "trace.h", "trap.h", "visitor.h"},
     "image": {"elf.h", "place.h", "shadow.h"},
     "tlb": {"emulate.h", "geometry.h", "profile.h"},
 }
@@ -51,11 +51,10 @@ MAY_INCLUDE = {
     },
 }
 # Linked into the bigleaf command or its plug-in alone (src/cli, src/tlb).
-COMMAND_ONLY = {"src/image/place.c", "src/os/counters.c", "src/os/guest.c",
-                "src/os/hold.c", "src/os/target.c",
-                "src/os/machine.c", "src/os/machine.h",
-                "src/os/machine_facts.c", "src/os/trace.c",
-                "src/os/trap.c", "src/os/visitor.c"}
+COMMAND_ONLY = {"src/image/place.c", "src/os/bystander.c", "src/os/counters.c",
+                "src/os/guest.c", "src/os/hold.c", "src/os/machine.c",
+                "src/os/machine.h", "src/os/machine_facts.c", "src/os/target.c",
+                "src/os/trace.c", "src/os/trap.c", "src/os/visitor.c"}
 
 KERNEL = re.compile(r"^(sys/mman\.h|linux/.*|asm/.*|asm-generic/.*)$")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)

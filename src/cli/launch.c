@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Signals. The program stays in this command's process group, so the terminal
-// reaches it directly: what the terminal sends (Ctrl-C, Ctrl-Z) is left alone
-// here, what is sent to this command alone (by kill) is passed on. Signals are
-// blocked and taken one by one with sigtimedwait, whose sender field tells the
-// two apart; no handler ever runs.
+// Signals. The program stays in this command's process group, so what is sent
+// to the group (by the terminal, or by timeout) reaches it directly; what is
+// sent to this command alone (by kill) is passed on. The bystander tells the two
+// apart. Signals are blocked and taken one by one with sigtimedwait; no handler
+// ever runs. Where the program stops, this command stops by the same signal, so
+// that whoever waits for it sees what it would have seen.
 //
 #include "cli/launch.h"
 
@@ -12,6 +13,7 @@
 #include "cli/lines.h"
 #include "cli/sampler.h"
 #include "image/place.h"
+#include "os/bystander.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,8 +25,9 @@
 #include <unistd.h>
 
 static const int watched_signals[] = {
-    SIGCHLD,  SIGINT,  SIGQUIT, SIGTERM, SIGHUP, SIGUSR1,   SIGUSR2, SIGALRM,
-    SIGWINCH, SIGCONT, SIGXCPU, SIGIO,   SIGURG, SIGVTALRM, SIGPROF};
+    SIGCHLD, SIGINT,  SIGQUIT, SIGTERM,   SIGHUP,   SIGUSR1,
+    SIGUSR2, SIGALRM, SIGCONT, SIGTSTP,   SIGTTIN,  SIGTTOU,
+    SIGXCPU, SIGIO,   SIGURG,  SIGVTALRM, SIGWINCH, SIGPROF};
 
 struct signals {
     sigset_t watched;
@@ -158,40 +161,57 @@ static int start(const struct bl_launch *what, const char *lines,
     return pid;
 }
 
-static void pass_on(int pid, const siginfo_t *info) {
+struct watch {
+    int pid;
+    const struct signals *signals;
+    struct bl_bystander bystander;
+    struct bl_sampler sampler;
+    int interrupt; // the last signal that asked this command to end
+};
+
+static void pass_on(struct watch *w, const siginfo_t *info) {
+    const int signal = info->si_signo;
     const bool from_kernel = info->si_code > 0;
-    if (!from_kernel && info->si_pid != pid)
-        kill(pid, info->si_signo);
+    const bool to_group = bl_bystander_was_sent(&w->bystander, signal);
+    if (!from_kernel && !to_group && info->si_pid != w->pid)
+        kill(w->pid, signal);
+    if (signal == SIGINT || signal == SIGQUIT || signal == SIGTERM ||
+        signal == SIGHUP)
+        w->interrupt = signal;
 }
 
-// Waits for the end of `pid`, looking at it now and then. *interrupt is the
-// last signal that asked this command to end.
-static int wait_watching(int pid, const struct signals *signals,
-                         struct bl_sampler *sampler, struct rusage *usage,
-                         int *interrupt) {
+// One stop, also where the terminal has sent the signal to this command, too;
+// and none where SIGCONT has come meanwhile, which takes it back.
+static void stop_by(int signal) {
+    sigset_t one;
+    sigemptyset(&one);
+    sigaddset(&one, signal);
+    kill(getpid(), signal);
+    sigprocmask(SIG_UNBLOCK, &one, NULL);
+    sigprocmask(SIG_BLOCK, &one, NULL);
+}
+
+// Waits for the program's end, looking at it now and then.
+static int wait_watching(struct watch *w, struct rusage *usage) {
     uint64_t due = bl_now_us();
     for (;;) {
         int status;
-        const int got = wait4(pid, &status, WNOHANG | WUNTRACED, usage);
+        const int got = wait4(w->pid, &status, WNOHANG | WUNTRACED, usage);
         BL_CHECK(got >= 0 || errno == EINTR);
-        if (got == pid && !WIFSTOPPED(status))
+        if (got == w->pid && !WIFSTOPPED(status))
             return status;
-        // Stopped by hand: stop as well, so that whoever waits for this
-        // command sees it. The terminal's stops reach this command directly.
-        if (got == pid && WSTOPSIG(status) == SIGSTOP)
-            raise(SIGSTOP);
+        if (got == w->pid)
+            stop_by(WSTOPSIG(status));
         const uint64_t now = bl_now_us();
         if (now >= due)
-            due = bl_now_us() + bl_sampler_look(sampler);
+            due = bl_now_us() + bl_sampler_look(&w->sampler);
         const uint64_t left = due > now ? due - now : 0;
         const struct timespec timeout = {(time_t)(left / 1000000),
                                          (long)(left % 1000000 * 1000)};
         siginfo_t info;
-        const int sig = sigtimedwait(&signals->watched, &info, &timeout);
+        const int sig = sigtimedwait(&w->signals->watched, &info, &timeout);
         if (sig > 0 && sig != SIGCHLD)
-            pass_on(pid, &info);
-        if (sig == SIGINT || sig == SIGQUIT || sig == SIGTERM || sig == SIGHUP)
-            *interrupt = sig;
+            pass_on(w, &info);
     }
 }
 
@@ -229,14 +249,16 @@ static void take_samples(struct bl_result *out, struct bl_sampler *s) {
 
 static void watch(int pid, const struct signals *signals,
                   struct bl_result *out) {
-    struct bl_sampler sampler;
+    struct watch w = {.pid = pid, .signals = signals};
     struct rusage usage = {0};
-    bl_sampler_init(&sampler, pid);
-    const int status =
-        wait_watching(pid, signals, &sampler, &usage, &out->interrupt);
+    bl_bystander_begin(&w.bystander);
+    bl_sampler_init(&w.sampler, pid);
+    const int status = wait_watching(&w, &usage);
+    bl_bystander_end(&w.bystander);
+    out->interrupt = w.interrupt;
     take_usage(out, status, &usage);
-    take_samples(out, &sampler);
-    bl_sampler_free(&sampler);
+    take_samples(out, &w.sampler);
+    bl_sampler_free(&w.sampler);
 }
 
 int bl_launch(const struct bl_launch *what, struct bl_result *out) {

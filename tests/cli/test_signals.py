@@ -29,6 +29,7 @@ def start(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=os.setpgrp,  # as from a shell
     )
 
 
@@ -98,6 +99,51 @@ def test_a_signal_sent_to_the_command_reaches_the_program(
     out, _ = process.communicate(timeout=20)
     assert out == "got\n"
     assert process.returncode == 9
+
+
+@pytest.mark.parametrize("options", [WATCHED, DIRECT])
+@pytest.mark.parametrize("to_group", [False, True])
+def test_a_signal_comes_once(
+    bigleaf: Bigleaf, options: tuple[str, ...], to_group: bool
+) -> None:
+    script = (
+        'n=0; trap "n=\\$((n+1))" USR1; echo up; i=0; '
+        "while [ $i -lt 12 ]; do sleep 0.05; i=$((i+1)); done; echo $n"
+    )
+    process = start(bigleaf, options, "sh", "-c", script)
+    assert process.stdout and process.stdout.readline() == "up\n"
+    for _ in range(3):
+        (os.killpg if to_group else os.kill)(process.pid, signal.SIGUSR1)
+        time.sleep(0.15)
+    out, _ = process.communicate(timeout=20)
+    assert out == "3\n"
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize("options", [WATCHED, DIRECT])
+@pytest.mark.parametrize("to_group", [False, True])
+def test_a_stop_is_the_program_s(
+    bigleaf: Bigleaf, options: tuple[str, ...], to_group: bool
+) -> None:
+    process = start(bigleaf, options, "sh", "-c", "echo up; exec sleep 0.5")
+    assert process.stdout and process.stdout.readline() == "up\n"
+    program = process.pid if options is DIRECT else child_of(process.pid)
+    (os.killpg if to_group else os.kill)(process.pid, signal.SIGTSTP)
+    pid, status = os.waitpid(process.pid, os.WUNTRACED)
+    assert (pid, os.WSTOPSIG(status)) == (process.pid, signal.SIGTSTP)
+    wait_for_state(program, "T")
+    (os.killpg if to_group else os.kill)(process.pid, signal.SIGCONT)
+    process.communicate(timeout=20)
+    assert process.returncode == 0
+
+
+def test_a_program_that_takes_ctrl_z_stops_nobody(bigleaf: Bigleaf) -> None:
+    script = 'trap "echo taken" TSTP; echo up; sleep 0.3; exit 5'
+    process = start(bigleaf, WATCHED, "sh", "-c", script)
+    assert process.stdout and process.stdout.readline() == "up\n"
+    process.send_signal(signal.SIGTSTP)
+    out, _ = process.communicate(timeout=20)
+    assert (out, process.returncode) == ("taken\n", 5)
 
 
 def test_a_killed_program_is_still_reported(
