@@ -163,6 +163,16 @@ static uint64_t next_pause(uint64_t pause, uint64_t gain, uint64_t cost_ms) {
     return pause < MOST_PAUSE_MS ? pause : MOST_PAUSE_MS;
 }
 
+// What hindered a round need not hinder the next one.
+static bool hindered_for_good(struct bl_attach *a) {
+    if (a->wrong && a->passing) {
+        free(a->wrong);
+        a->wrong = NULL;
+        a->passing = false;
+    }
+    return a->wrong != NULL;
+}
+
 static void watch(struct bl_attach *a, bool json) {
     const sigset_t set = ending_signals();
     const int signals = signalfd(-1, &set, SFD_CLOEXEC);
@@ -180,7 +190,8 @@ static void watch(struct bl_attach *a, bool json) {
         const uint64_t cost = (a->visitor.hold.total_ns - held) / 1000000 +
                               (uint64_t)((a->cpu_seconds - cpu) * 1000);
         pause_ms = next_pause(pause_ms, gain, cost);
-    } while (!a->wrong && !a->ended && pause_between(a, signals, pause_ms));
+    } while (!hindered_for_good(a) && !a->ended &&
+             pause_between(a, signals, pause_ms));
     close(signals);
 }
 

@@ -49,6 +49,7 @@ struct bl_attach {
     bool may_inject;    // const
     unsigned shortages; // refusals in a row
     char *wrong;        // why it went no further; NULL: nothing
+    bool passing;       // and that may be otherwise later
     bool ended;         // the process is gone
     // What was done.
     unsigned rounds;

@@ -27,11 +27,20 @@ struct areas {
     size_t count;
 };
 
-bool bl_attach_interrupted(void) {
+static bool one_waits(const int *signals, size_t count) {
     sigset_t pending;
-    return sigpending(&pending) == 0 &&
-           (sigismember(&pending, SIGINT) || sigismember(&pending, SIGTERM) ||
-            sigismember(&pending, SIGHUP));
+    if (sigpending(&pending) != 0)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        if (sigismember(&pending, signals[i]))
+            return true;
+    }
+    return false;
+}
+
+bool bl_attach_interrupted(void) {
+    static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+    return one_waits(ends, BL_ARRAY_LEN(ends));
 }
 
 static void wrong(struct bl_attach *a, const char *text) {
@@ -122,6 +131,8 @@ static bool has_visitor(struct bl_attach *a) {
         wrong(a, why);
     else
         a->ended = true;
+    a->passing = result == BL_HOLD_AGAIN || result == BL_HOLD_DEEP ||
+                 result == BL_HOLD_STOPPED || result == BL_HOLD_BUSY;
     return false;
 }
 
@@ -175,6 +186,7 @@ static void note_collapse(struct bl_attach *a, uint64_t at, int error) {
     a->shortages = short_of_memory ? a->shortages + 1 : 0;
     if (a->shortages < MOST_SHORTAGES)
         return;
+    a->passing = true;
     wrong(a, error == -EBUSY
                  ? "goes no further: its memory cgroup has reached its limit"
                  : "goes no further: the kernel has no huge page left (memory "
@@ -199,8 +211,24 @@ static int collapse_unit(struct bl_attach *a, uint64_t at) {
     return error;
 }
 
+// Its end gives this command its signals back.
+static void leave_process(struct bl_attach *a) {
+    if (a->visited)
+        bl_visitor_end(&a->visitor);
+    a->visited = false;
+}
+
+// Job control (Ctrl-Z) has to wait while a visitor is there. Then the visitor
+// leaves, and another one comes when this command goes on.
+static void heed_job_control(struct bl_attach *a) {
+    static const int stops[] = {SIGTSTP, SIGTTIN, SIGTTOU};
+    if (a->visited && one_waits(stops, BL_ARRAY_LEN(stops)))
+        leave_process(a);
+}
+
 static void collapse(struct bl_attach *a, uint64_t at, size_t units) {
     for (size_t i = 0; i < units && goes_on(a); i++, at += BL_HUGE_SIZE) {
+        heed_job_control(a);
         bl_target_prepare();
         const int error = collapse_unit(a, at);
         if (goes_on(a))
@@ -251,6 +279,7 @@ void bl_attach_round(struct bl_attach *a) {
         .job = a, .mark = mode != BL_THP_NEVER && mode != BL_THP_ABSENT};
     struct bl_backing now;
     memset(a->left, 0, sizeof a->left);
+    a->shortages = 0;
     a->rounds++;
     if (bl_backing_read(a->target.pid, &now, visit, &areas) < 0)
         a->ended = true;
@@ -260,9 +289,7 @@ void bl_attach_round(struct bl_attach *a) {
             collapse_area(a, &areas.at[i]);
     }
     free(areas.at);
-    if (a->visited)
-        bl_visitor_end(&a->visitor);
-    a->visited = false;
+    leave_process(a);
     if (bl_backing_read(a->target.pid, &now, NULL, NULL) == 0)
         a->after = now;
     else

