@@ -231,15 +231,16 @@ static int unify_compound(struct bl_machine *m, const uint64_t *token,
     return 1;
 }
 
-BL_INLINE int unify_tokens(struct bl_machine *m, const uint64_t *token,
-                           size_t tokens, const bl_word *vars, size_t n) {
-    bool simple = tokens == n;
-    for (size_t i = 0; simple && i < n; i++) {
-        const enum bl_tag tag = bl_tag(token[i]);
-        simple = tag == BL_INT || tag == BL_ATM;
+BL_INLINE bool are_constants(const uint64_t *token, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        if (!bl_is_int(token[i]) && !bl_is_atom(token[i]))
+            return false;
     }
-    if (!simple)
-        return unify_compound(m, token, tokens, vars, n);
+    return true;
+}
+
+BL_INLINE int unify_constants(struct bl_machine *m, const uint64_t *token,
+                              const bl_word *vars, size_t n) {
     for (size_t i = 0; i < n; i++) {
         const bl_word v = bl_deref(vars[i]);
         if (bl_is_var(v))
@@ -250,25 +251,28 @@ BL_INLINE int unify_tokens(struct bl_machine *m, const uint64_t *token,
     return 1;
 }
 
-enum { SHORT_ANSWER = 64 };
+enum { SHORT_ANSWER = 8 };
 
 int bl_unify_answer(struct bl_machine *m, const struct bl_answer *answer,
                     const struct bl_subgoal *sg, const bl_word *vars,
                     size_t n) {
+    uint64_t few[SHORT_ANSWER];
+    if (n > 0 && n <= SHORT_ANSWER && bl_answer_read_n(answer, few, n) &&
+        are_constants(few, n))
+        return unify_constants(m, few, vars, n);
     struct bl_tabler *const t = m->tabler;
     const size_t deepest = bl_answer_depth_max(sg);
-    uint64_t few[SHORT_ANSWER];
-    uint64_t *end = few + SHORT_ANSWER;
-    if (deepest > SHORT_ANSWER) {
-        if (!grow(m, &t->token, &t->token_capacity, deepest))
-            return -1;
-        end = t->token + deepest;
-    }
-    const uint64_t *const token = bl_answer_read_fast(answer, end);
-    return unify_tokens(m, token, (size_t)(end - token), vars, n);
+    if (!grow(m, &t->token, &t->token_capacity, deepest))
+        return -1;
+    const uint64_t *const end = t->token + deepest;
+    const uint64_t *const token =
+        bl_answer_read_fast(answer, t->token + deepest);
+    return bl_unify_tokens(m, token, (size_t)(end - token), vars, n);
 }
 
 int bl_unify_tokens(struct bl_machine *m, const uint64_t *token, size_t tokens,
                     const bl_word *vars, size_t n) {
-    return unify_tokens(m, token, tokens, vars, n);
+    return tokens == n && are_constants(token, n)
+               ? unify_constants(m, token, vars, n)
+               : unify_compound(m, token, tokens, vars, n);
 }

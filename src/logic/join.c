@@ -1,37 +1,41 @@
 // SPDX-License-Identifier: MIT
 //
-// Most consumers of Datalog programs have one of two continuations: the end of
-// their clause, as in the right-recursive path/2, or one call of a predicate
-// of plain facts, as in the left-recursive one. Both are loops over tokens: no
-// variable is bound, nothing is built, nothing is undone. The machine is what
-// defines their meaning; this is the same in a tenth of the steps.
+// Most continuations of Datalog programs are one of two: the end of a clause,
+// as in the right-recursive path/2, or one call of a predicate of plain facts,
+// as in the left-recursive one. Both are loops over tokens: no variable is
+// bound, nothing is built, nothing is undone. The machine is what defines
+// their meaning; this is the same in a tenth of the steps. It serves consumers
+// and callers of complete goals alike.
 //
-// A join is found once per consumer, from the code of the continuation and the
-// record that stands for its variables: two words of the record are the same
-// variable when they are the same word.
+// A join is found from the code of the continuation and the words that it
+// holds: two words are the same variable when they are the same word.
+//
+// An insertion is a cache miss in a large table. So answers are made in
+// batches: those of a batch are all on their way into the cache before the
+// first is looked up.
 //
 #include "logic/join.h"
 
-#include "logic/record.h"
-
-#include <stdlib.h>
-
-enum { CHECK_EVERY = 4096 }; // answers between looks for an interrupt
+enum {
+    CHECK_EVERY = 4096, // answers between looks for an interrupt
+    BATCH = 16          // answers made before the first is inserted
+};
 
 static bool is_constant(bl_word w) { return bl_is_int(w) || bl_is_atom(w); }
 
-// The record's word for a word that the continuation holds: variables of the
-// call come from the answer.
-static bool source_of(const struct bl_consumer *c, bl_word w,
+// ---- finding
+
+static bool source_of(const bl_word *var, size_t vars, bl_word w,
                       struct bl_join_source *out) {
+    w = bl_deref(w);
     if (is_constant(w)) {
         *out = (struct bl_join_source){BL_FROM_CONSTANT, 0, w};
         return true;
     }
     if (bl_tag(w) != BL_REF)
         return false;
-    for (uint32_t i = 0; i < c->vars; i++) {
-        if (c->record->word[i] == w) {
+    for (uint32_t i = 0; i < vars; i++) {
+        if (var[i] == w) {
             *out = (struct bl_join_source){BL_FROM_ANSWER, i, w};
             return true;
         }
@@ -40,94 +44,114 @@ static bool source_of(const struct bl_consumer *c, bl_word w,
     return true;
 }
 
-// The record's word for an environment slot, 0 if it does not live.
-static bl_word slot_word(const struct bl_consumer *c, uint64_t slot) {
-    const bl_word live = c->frame[0].cp[-1];
-    if (live & BL_LIVE_ALL)
-        return c->record->word[c->vars + slot];
-    if (!(live >> slot & 1))
-        return 0;
-    const bl_word below = live & (((bl_word)1 << slot) - 1);
-    return c->record->word[c->vars + (uint32_t)__builtin_popcountll(below)];
-}
-
 // Reads `PUT..., DEALLOCATE, EXECUTE p`.
-static bool decode_call(const struct bl_consumer *c, struct bl_join *j) {
-    const bl_word *pc = c->frame[0].cp;
-    bool set[BL_JOIN_ARGS] = {false};
+static bool decode_call(struct bl_join *j, const bl_word *var,
+                        const struct bl_env *e, const bl_word *pc) {
+    const bl_word live = pc[-1];
+    uint32_t set = 0;
     for (; *pc == BL_OP_PUT_VAL_Y || *pc == BL_OP_PUT_CONST; pc += 3) {
-        const bl_word w = *pc == BL_OP_PUT_CONST ? pc[1] : slot_word(c, pc[1]);
-        if (pc[2] >= BL_JOIN_ARGS || w == 0 || !source_of(c, w, &j->arg[pc[2]]))
+        const bool slot = *pc == BL_OP_PUT_VAL_Y;
+        if (pc[2] >= BL_JOIN_ARGS ||
+            (slot && !(live & BL_LIVE_ALL) && !(live >> pc[1] & 1)) ||
+            !source_of(var, j->vars, slot ? e->y[pc[1]] : pc[1],
+                       &j->arg[pc[2]]))
             return false;
-        set[pc[2]] = true;
+        set |= 1U << pc[2];
     }
     if (pc[0] != BL_OP_DEALLOCATE || pc[1] != BL_OP_EXECUTE)
         return false;
     j->p = (struct bl_pred *)(void *)bl_ptr(pc[2]);
     j->args = j->p->arity;
-    if (j->args > BL_JOIN_ARGS)
+    return j->args <= BL_JOIN_ARGS && set == (1U << j->args) - 1;
+}
+
+// Gives a variable that is neither in the answer nor constant the place where
+// it comes first among the fact's arguments; false where it is in none.
+static bool resolve(const struct bl_join *j, struct bl_join_source *s) {
+    if (s->from != BL_FROM_FACT)
+        return true;
+    for (uint32_t k = 0; k < j->args; k++) {
+        if (j->arg[k].from == BL_FROM_FACT && j->arg[k].word == s->word) {
+            s->i = k;
+            return true;
+        }
+    }
+    return false; // a variable stays in the answer
+}
+
+bool bl_join_find(struct bl_join *j, const bl_word *var, size_t vars,
+                  const struct bl_env *e, const bl_word *cp) {
+    j->p = NULL;
+    j->args = 0;
+    j->vars = (uint32_t)vars;
+    if (vars == 0 || vars > BL_JOIN_ARGS)
         return false;
-    for (uint32_t i = 0; i < j->args; i++) {
-        if (!set[i])
+    if (cp != bl_code_new_answer) {
+        if (cp == bl_code_catch_exit || cp == bl_code_query_true ||
+            (cp[-1] & BL_LIVE_BARRIER) || e->cp != bl_code_new_answer ||
+            !decode_call(j, var, e, cp))
+            return false;
+        e = e->parent;
+    }
+    j->producer = (struct bl_goal *)(void *)bl_ptr(e->y[0]);
+    j->outs = (uint32_t)e->n - 1;
+    if (j->outs == 0 || j->outs > BL_JOIN_ARGS)
+        return false;
+    for (uint32_t i = 0; i < j->args; i++)
+        (void)resolve(j, &j->arg[i]);
+    for (uint32_t i = 0; i < j->outs; i++) {
+        if (!source_of(var, vars, e->y[1 + i], &j->out[i]) ||
+            !resolve(j, &j->out[i]))
             return false;
     }
     return true;
 }
 
-// Variables that are neither in the answer nor constant are the fact's: the
-// first argument that is one gives its value.
-static bool resolve_facts(struct bl_join *j) {
-    for (uint32_t i = 0; i < j->args; i++) {
-        struct bl_join_source *const a = &j->arg[i];
-        for (uint32_t k = 0; a->from == BL_FROM_FACT && k <= i; k++) {
-            if (j->arg[k].from == BL_FROM_FACT && j->arg[k].word == a->word) {
-                a->i = k;
-                break;
-            }
-        }
-    }
+// ---- running
+
+// Answers that were made and not inserted.
+struct batch {
+    size_t n;
+    struct bl_trie_node *node[BATCH];
+    uint64_t token[BATCH][BL_JOIN_ARGS];
+};
+
+static enum bl_tabling_step flush(struct bl_machine *m, const struct bl_join *j,
+                                  struct batch *b) {
+    enum bl_tabling_step step = BL_STEP_FAIL;
+    for (size_t i = 0; i < b->n && step == BL_STEP_FAIL; i++)
+        step = bl_tabling_insert_at(m, j->producer, b->node[i], b->token[i],
+                                    j->outs);
+    b->n = 0;
+    return step;
+}
+
+// The node of the batch's newest answer, which often is that of the one before.
+BL_INLINE struct bl_trie_node *node_of(const struct bl_join *j,
+                                       const struct batch *b) {
+    const uint64_t *const out = b->token[b->n];
+    bool same = b->n > 0;
+    for (uint32_t i = 0; same && i + 1 < j->outs; i++)
+        same = out[i] == b->token[b->n - 1][i];
+    return same ? b->node[b->n - 1]
+                : bl_answer_node(j->producer->sg, out, j->outs);
+}
+
+BL_INLINE enum bl_tabling_step
+make_answer(struct bl_machine *m, const struct bl_join *j, struct batch *b,
+            const uint64_t *answer, const bl_word *fact) {
+    uint64_t *const out = b->token[b->n];
     for (uint32_t i = 0; i < j->outs; i++) {
-        struct bl_join_source *const o = &j->out[i];
-        for (uint32_t k = 0; o->from == BL_FROM_FACT && k < j->args; k++) {
-            if (j->arg[k].from == BL_FROM_FACT && j->arg[k].word == o->word) {
-                o->i = k;
-                break;
-            }
-        }
-        if (o->from == BL_FROM_FACT && o->i == UINT32_MAX)
-            return false; // a variable stays in the answer
+        const struct bl_join_source *const o = &j->out[i];
+        out[i] = o->from == BL_FROM_ANSWER ? answer[o->i]
+                 : o->from == BL_FROM_FACT ? fact[o->i]
+                                           : o->word;
     }
-    return true;
-}
-
-struct bl_join *bl_join_find(const struct bl_consumer *c) {
-    if (c->frames > 1 || c->vars > BL_JOIN_ARGS)
-        return NULL;
-    struct bl_join j = {.p = NULL};
-    uint32_t template = c->vars;
-    if (c->frames == 1) {
-        template += c->frame[0].live;
-        if (!decode_call(c, &j))
-            return NULL;
-    }
-    j.outs = c->record->roots - template;
-    if (j.outs > BL_JOIN_ARGS)
-        return NULL;
-    for (uint32_t i = 0; i < j.outs; i++) {
-        if (!source_of(c, c->record->word[template + i], &j.out[i]))
-            return NULL;
-    }
-    if (!resolve_facts(&j))
-        return NULL;
-    struct bl_join *const copy = malloc(sizeof *copy);
-    if (copy != NULL)
-        *copy = j;
-    return copy;
-}
-
-static bool only_facts(struct bl_pred *p) {
-    return p == NULL || (bl_load_relaxed(&p->entry) == BL_OP_E_CLAUSES &&
-                         bl_load_relaxed(&p->rules) == 0);
+    struct bl_trie_node *const node = node_of(j, b);
+    if (BL_LIKELY(node != NULL))
+        bl_answer_prefetch(node, out[j->outs - 1]);
+    b->node[b->n] = node;
+    return ++b->n < BATCH ? BL_STEP_FAIL : flush(m, j, b);
 }
 
 BL_INLINE bool fact_matches(const struct bl_join *j, const bl_word *key,
@@ -141,25 +165,12 @@ BL_INLINE bool fact_matches(const struct bl_join *j, const bl_word *key,
     return true;
 }
 
-BL_INLINE void make_answer(const struct bl_join *j, const uint64_t *answer,
-                           const bl_word *fact, uint64_t *out) {
-    for (uint32_t i = 0; i < j->outs; i++) {
-        const struct bl_join_source *const o = &j->out[i];
-        out[i] = o->from == BL_FROM_ANSWER ? answer[o->i]
-                 : o->from == BL_FROM_FACT ? fact[o->i]
-                                           : o->word;
-    }
-}
-
-static enum bl_tabling_step join_one(struct bl_machine *m,
-                                     const struct bl_consumer *c,
-                                     const struct bl_join *j,
-                                     const uint64_t *answer) {
-    uint64_t out[BL_JOIN_ARGS];
-    if (j->p == NULL) {
-        make_answer(j, answer, NULL, out);
-        return bl_tabling_insert(m, c->producer, out, j->outs);
-    }
+BL_INLINE enum bl_tabling_step join_one(struct bl_machine *m,
+                                        const struct bl_join *j,
+                                        struct batch *b,
+                                        const uint64_t *answer) {
+    if (j->p == NULL)
+        return make_answer(m, j, b, answer, NULL);
     bl_word key[BL_JOIN_ARGS];
     for (uint32_t i = 0; i < j->args; i++) {
         const struct bl_join_source *const a = &j->arg[i];
@@ -168,60 +179,61 @@ static enum bl_tabling_step join_one(struct bl_machine *m,
                                                : 0;
     }
     struct bl_clause_run run = bl_pred_match_keys(j->p, key);
-    for (; run.at < run.end; run.at++) {
+    enum bl_tabling_step step = BL_STEP_FAIL;
+    for (; run.at < run.end && step == BL_STEP_FAIL; run.at++) {
         const bl_word *const fact = (*run.at)->key;
-        if (!fact_matches(j, key, fact))
-            continue;
-        make_answer(j, answer, fact, out);
-        const enum bl_tabling_step step =
-            bl_tabling_insert(m, c->producer, out, j->outs);
-        if (BL_UNLIKELY(step != BL_STEP_FAIL))
-            return step;
+        if (fact_matches(j, key, fact))
+            step = make_answer(m, j, b, answer, fact);
     }
-    return BL_STEP_FAIL;
+    return step;
 }
 
-BL_INLINE bool is_simple(const struct bl_consumer *c, const uint64_t *token,
-                         const uint64_t *end) {
-    if (end - token != (long)c->vars)
+static bool only_facts(struct bl_pred *p) {
+    return p == NULL || (bl_load_relaxed(&p->entry) == BL_OP_E_CLAUSES &&
+                         bl_load_relaxed(&p->rules) == 0);
+}
+
+BL_INLINE bool read_simple(const struct bl_answer *a, uint64_t *token,
+                           size_t n) {
+    if (!bl_answer_read_n(a, token, n))
         return false;
-    for (uint32_t i = 0; i < c->vars; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (!is_constant(token[i]))
             return false;
     }
     return true;
 }
 
-bool bl_join_run(struct bl_machine *m, struct bl_consumer *c,
+bool bl_join_run(struct bl_machine *m, const struct bl_join *j,
+                 const struct bl_subgoal *sg, struct bl_answer_cursor *cursor,
                  enum bl_tabling_step *step) {
-    const struct bl_join *const j = c->join;
-    const struct bl_subgoal *const sg = c->of->sg;
+    struct batch b;
+    uint64_t token[BL_JOIN_ARGS];
+    uint64_t n = 0;
     *step = BL_STEP_FAIL;
     if (!only_facts(j->p))
         return false;
-    uint64_t buffer[2 * BL_JOIN_ARGS];
-    uint64_t *const end = buffer + BL_ARRAY_LEN(buffer);
-    struct bl_answer_cursor before = c->cursor;
-    const struct bl_answer *a;
-    uint64_t n = 0;
-    while ((a = bl_answer_next_fast(sg, &c->cursor)) != NULL) {
-        const uint64_t *const token =
-            bl_answer_depth_max(sg) <= BL_ARRAY_LEN(buffer)
-                ? bl_answer_read_fast(a, end)
-                : end;
-        if (BL_UNLIKELY(!is_simple(c, token, end))) {
-            c->cursor = before;
-            return false;
+    b.n = 0;
+    for (;;) {
+        const struct bl_answer_cursor before = *cursor;
+        const struct bl_answer *const a = bl_answer_next_fast(sg, cursor);
+        if (a == NULL && b.n == 0)
+            return true;
+        if (a == NULL) { // what is inserted now may have to be read as well
+            *step = flush(m, j, &b);
+        } else if (BL_UNLIKELY(!read_simple(a, token, j->vars))) {
+            *cursor = before;
+            *step = flush(m, j, &b);
+            return *step != BL_STEP_FAIL;
+        } else {
+            *step = join_one(m, j, &b, token);
         }
-        *step = join_one(m, c, j, token);
         if (BL_UNLIKELY(*step != BL_STEP_FAIL))
             return true;
-        before = c->cursor;
         if (BL_UNLIKELY(++n % CHECK_EVERY == 0) &&
             bl_load_relaxed(&m->heap_soft) == NULL && !bl_machine_event(m)) {
             *step = BL_STEP_THROW;
             return true;
         }
     }
-    return true;
 }

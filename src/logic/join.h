@@ -20,20 +20,25 @@ struct bl_join_source {
     bl_word word;
 };
 
-// p(args) joined with answers, giving `out`. `p` NULL: answers are passed on.
+// p(args) joined with answers of `vars` tokens, giving answers `out` of
+// `producer`. `p` NULL: answers are passed on.
 struct bl_join {
+    struct bl_goal *producer;
     struct bl_pred *p;
-    uint32_t args, outs;
+    uint32_t vars, args, outs;
     struct bl_join_source arg[BL_JOIN_ARGS];
     struct bl_join_source out[BL_JOIN_ARGS];
 };
 
-// What the consumer's continuation is as a join; NULL where it is more.
-struct bl_join *bl_join_find(const struct bl_consumer *c);
+// What goes on at `cp` after a call with the free variables `var`, as a join;
+// false where it is more.
+bool bl_join_find(struct bl_join *j, const bl_word *var, size_t vars,
+                  const struct bl_env *e, const bl_word *cp);
 
-// Reads the consumer's answers as far as they are simple. True: all were read;
-// *step is then how it went. False: the machine has to go on from the cursor.
-bool bl_join_run(struct bl_machine *m, struct bl_consumer *c,
+// Reads answers of `sg` as far as they are simple. True: all were read; *step
+// is then how it went. False: the machine has to go on from the cursor.
+bool bl_join_run(struct bl_machine *m, const struct bl_join *j,
+                 const struct bl_subgoal *sg, struct bl_answer_cursor *cursor,
                  enum bl_tabling_step *step);
 
 #endif

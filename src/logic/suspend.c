@@ -132,7 +132,12 @@ bool bl_suspend(struct bl_machine *m, struct bl_goal *of, const bl_word *var,
     struct bl_consumer *const c = make_consumer(m, of, var, n, e, cp);
     if (c == NULL)
         return false;
-    c->join = bl_join_find(c);
+    struct bl_join j;
+    if (bl_join_find(&j, var, n, e, cp)) {
+        c->join = malloc(sizeof j);
+        if (c->join != NULL) // else the machine does it
+            *c->join = j;
+    }
     if (of->last_consumer != NULL)
         of->last_consumer->next = c;
     else

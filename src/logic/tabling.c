@@ -166,6 +166,11 @@ static enum bl_tabling_step return_answers(struct bl_machine *m,
                                            struct bl_subgoal *sg,
                                            const bl_word *vars, size_t n) {
     struct bl_answer_cursor cursor = {0};
+    enum bl_tabling_step step;
+    struct bl_join j;
+    if (bl_join_find(&j, vars, n, m->e, m->cp) &&
+        bl_join_run(m, &j, sg, &cursor, &step))
+        return step;
     const struct bl_answer *const first = bl_answer_next_fast(sg, &cursor);
     if (first == NULL)
         return BL_STEP_FAIL;
@@ -192,6 +197,8 @@ enum bl_tabling_step bl_tabling_retry_answer(struct bl_machine *m) {
     b->arg[3] = cursor.index;
     if (next == NULL)
         bl_choice_pop(m);
+    else
+        bl_answer_prefetch_read(next);
     return take_answer(m, sg, a, b->arg + ANSWER_WORDS, b->n - ANSWER_WORDS);
 }
 
@@ -314,11 +321,15 @@ static bool within_limit(struct bl_machine *m) {
     return false;
 }
 
-enum bl_tabling_step bl_tabling_insert(struct bl_machine *m, struct bl_goal *g,
-                                       const uint64_t *token, size_t n) {
+enum bl_tabling_step bl_tabling_insert_at(struct bl_machine *m,
+                                          struct bl_goal *g,
+                                          struct bl_trie_node *node,
+                                          const uint64_t *token, size_t n) {
     struct bl_tabler *const t = m->tabler;
     const enum bl_answer_result r =
-        bl_answer_insert_fast(t->thread, g->sg, token, n);
+        BL_LIKELY(node != NULL)
+            ? bl_answer_insert_at(t->thread, g->sg, node, token[n - 1])
+            : bl_answer_insert_fast(t->thread, g->sg, token, n);
     if (r == BL_ANSWER_NO_MEMORY) {
         bl_throw_resource(m, "table_space");
         return BL_STEP_THROW;
@@ -346,12 +357,12 @@ enum bl_tabling_step bl_tabling_new_answer(struct bl_machine *m) {
                 break;
         }
         if (i == n)
-            return bl_tabling_insert(m, g, token, n);
+            return bl_tabling_insert_at(m, g, NULL, token, n);
     }
     const long tokens = bl_encode(m, e->y + 1, n, false);
     if (tokens < 0)
         return BL_STEP_THROW;
-    return bl_tabling_insert(m, g, m->tabler->token, (size_t)tokens);
+    return bl_tabling_insert_at(m, g, NULL, m->tabler->token, (size_t)tokens);
 }
 
 // ---- consumers
@@ -362,7 +373,8 @@ static enum bl_tabling_step resume_from(struct bl_machine *m,
                                         struct bl_consumer *c) {
     for (; c != NULL; c = c->next) {
         enum bl_tabling_step step = BL_STEP_FAIL;
-        if (c->join != NULL && bl_join_run(m, c, &step)) {
+        if (c->join != NULL &&
+            bl_join_run(m, c->join, c->of->sg, &c->cursor, &step)) {
             if (step == BL_STEP_THROW)
                 return step;
             continue;

@@ -117,8 +117,12 @@ enum bl_tabling_step bl_tabling_call_absent(struct bl_machine *m,
                                             struct bl_pred *p);
 // A clause of the generator whose environment is `m->e` came to its end.
 enum bl_tabling_step bl_tabling_new_answer(struct bl_machine *m);
-enum bl_tabling_step bl_tabling_insert(struct bl_machine *m, struct bl_goal *g,
-                                       const uint64_t *token, size_t n);
+// Adds an answer of `n` tokens. The node below which it ends is one that
+// `bl_answer_node` returned, or NULL.
+enum bl_tabling_step bl_tabling_insert_at(struct bl_machine *m,
+                                          struct bl_goal *g,
+                                          struct bl_trie_node *node,
+                                          const uint64_t *token, size_t n);
 // Backtracking into the choice points of tabling; `m->b` is the one.
 enum bl_tabling_step bl_tabling_retry_generator(struct bl_machine *m);
 enum bl_tabling_step bl_tabling_retry_answer(struct bl_machine *m);

@@ -9,7 +9,9 @@
 //
 // The inner loop of a left-recursive program: `bl_answer_next_fast` until it
 // returns NULL; `bl_answer_read_fast` into a buffer; unify; and at the end of
-// the clause `bl_answer_insert_fast`.
+// the clause `bl_answer_insert_fast`. Each new answer is a cache miss, so who
+// has several at hand does better to call `bl_answer_node` and
+// `bl_answer_prefetch` for all of them, and then `bl_answer_insert_at`.
 //
 // Inserting while reading is the rule: a cursor that was dry returns what has
 // been added since. Answers stay where they are.
@@ -47,6 +49,39 @@ bl_table_thread_own(const struct bl_table_thread *thread) {
     return ((const struct bl_table_thread_head *)thread)->own;
 }
 
+// The node below which the answer ends. NULL: none yet, or shared.
+BL_INLINE struct bl_trie_node *
+bl_answer_node(const struct bl_subgoal *sg, const uint64_t *tokens, size_t n) {
+    struct bl_answers *const answers = sg->answers;
+    if (BL_UNLIKELY(answers->shared ||
+                    n - 1 >= bl_load_relaxed(&answers->depth_max)))
+        return NULL;
+    struct bl_trie_node *node = &answers->root;
+    for (size_t i = 0; node != NULL && i + 1 < n; i++)
+        node = bl_kids_find(bl_load_relaxed(&node->kids), tokens[i]);
+    return node;
+}
+
+// What `bl_answer_insert_at` looks at first is soon in the cache.
+BL_INLINE void bl_answer_prefetch(const struct bl_trie_node *node,
+                                  uint64_t token) {
+    // where there is no such place, NULL is no address that is fetched
+    __builtin_prefetch(bl_leaves_home(bl_load_relaxed(&node->leaves), token),
+                       1);
+}
+
+// As `bl_answer_insert`, of an answer that ends in `token` below `node`, which
+// `bl_answer_node` returned.
+BL_INLINE enum bl_answer_result
+bl_answer_insert_at(struct bl_table_thread *thread, struct bl_subgoal *sg,
+                    struct bl_trie_node *node, uint64_t token) {
+    const enum bl_answer_result result =
+        bl_trie_leaf(bl_table_thread_own(thread), sg->answers, node, token);
+    sg->fresh += result == BL_ANSWER_NEW;
+    sg->repeated += result == BL_ANSWER_REPEATED;
+    return result;
+}
+
 // As `bl_answer_insert`.
 BL_INLINE enum bl_answer_result
 bl_answer_insert_fast(struct bl_table_thread *thread, struct bl_subgoal *sg,
@@ -62,11 +97,7 @@ bl_answer_insert_fast(struct bl_table_thread *thread, struct bl_subgoal *sg,
         if (BL_UNLIKELY(node == NULL))
             return BL_ANSWER_NO_MEMORY;
     }
-    const enum bl_answer_result result =
-        bl_trie_leaf(memory, answers, node, tokens[n - 1]);
-    sg->fresh += result == BL_ANSWER_NEW;
-    sg->repeated += result == BL_ANSWER_REPEATED;
-    return result;
+    return bl_answer_insert_at(thread, sg, node, tokens[n - 1]);
 }
 
 // As `bl_answer_next`.
@@ -83,6 +114,24 @@ BL_INLINE const uint64_t *bl_answer_read_fast(const struct bl_answer *answer,
         return end;
     *--end = answer->token;
     return bl_trie_read(bl_load_relaxed(&answer->parent), end);
+}
+
+// Whether the answer has `n` tokens, n > 0; `tokens` has them then.
+BL_INLINE bool bl_answer_read_n(const struct bl_answer *answer,
+                                uint64_t *tokens, size_t n) {
+    const struct bl_trie_node *node = bl_load_relaxed(&answer->parent);
+    tokens[n - 1] = answer->token;
+    for (size_t i = n - 1; i-- > 0; node = node->parent) {
+        if (BL_UNLIKELY(node->parent == NULL))
+            return false;
+        tokens[i] = node->token;
+    }
+    return node->parent == NULL && answer->token != 0;
+}
+
+// What `bl_answer_read_n` needs is soon in the cache.
+BL_INLINE void bl_answer_prefetch_read(const struct bl_answer *answer) {
+    __builtin_prefetch(bl_load_relaxed(&answer->parent));
 }
 
 #endif

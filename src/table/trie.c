@@ -35,7 +35,7 @@ struct place {
     uint64_t at; // index of the slot
 };
 
-static struct slots slots_of(uint64_t word, bool wide) {
+BL_INLINE struct slots slots_of(uint64_t word, bool wide) {
     const unsigned sizeclass = bl_set_class(word);
     const unsigned bytes = sizeclass == 1 ? 32 : BL_LINE_BYTES;
     return (struct slots){.block = bl_set_block(word),
@@ -66,7 +66,7 @@ static inline bool kid_slot_is(uint64_t slot, uint64_t token) {
 
 // Whether a quarter of the slots is taken, judged by a sample.
 static bool is_quarter_full(const struct slots *s) {
-    const uint64_t step = s->lines / 64 + 1;
+    const uint64_t step = s->lines / 8 + 1;
     uint64_t seen = 0;
     uint64_t taken = 0;
     for (uint64_t line = 0; line < s->lines; line += step) {
@@ -81,8 +81,8 @@ static bool is_quarter_full(const struct slots *s) {
 // `wanted`; ANY_KID: or has a kid with that token.
 #define ANY_KID ((uint64_t)0)
 
-static inline struct place find_place(const struct slots *s, uint64_t token,
-                                      uint64_t wanted) {
+BL_INLINE struct place find_place(const struct slots *s, uint64_t token,
+                                  uint64_t wanted) {
     const unsigned home =
         (unsigned)(token >> BL_TOKEN_KIND_BITS) & (s->per_line - 1);
     uint64_t line =
@@ -103,8 +103,8 @@ static inline struct place find_place(const struct slots *s, uint64_t token,
 }
 
 // As `find_place`, for a writer: also CROWDED where the set should grow first.
-static struct place find_room(const struct slots *s, uint64_t token,
-                              uint64_t wanted) {
+BL_INLINE struct place find_room(const struct slots *s, uint64_t token,
+                                 uint64_t wanted) {
     const struct place place = find_place(s, token, wanted);
     if (place.kind != FREE || s->lines == 1)
         return place;
@@ -117,6 +117,58 @@ static struct place find_room(const struct slots *s, uint64_t token,
         return place;
     return (struct place){CROWDED, 0};
 }
+
+// ---- finding among narrow leaves, for a writer
+
+// The writer is alone, so a line may be read four slots at a time.
+typedef uint32_t quad __attribute__((vector_size(16), may_alias));
+typedef uint64_t pair __attribute__((vector_size(16), may_alias));
+
+// Whether one of a line's slots is `value`.
+BL_INLINE bool line_has(const quad *line, unsigned quads, uint32_t value) {
+    const quad wanted = {value, value, value, value};
+    quad hits = (quad)(line[0] == wanted) | (quad)(line[1] == wanted);
+    if (BL_LIKELY(quads == 4))
+        hits |= (quad)(line[2] == wanted) | (quad)(line[3] == wanted);
+    const pair halves = (pair)hits;
+    return (halves[0] | halves[1]) != 0;
+}
+
+// As `find_place`; CROWDED where more than `limit` full lines were passed.
+static struct place find_narrow(const struct slots *s, uint64_t token,
+                                uint64_t limit) {
+    const unsigned mask = s->per_line - 1;
+    const unsigned quads = s->per_line / 4;
+    const unsigned home = (unsigned)(token >> BL_TOKEN_KIND_BITS) & mask;
+    uint64_t line =
+        s->lines == 1 ? 0 : bl_token_line(token, NARROW_LOW_BITS, s->lines);
+    for (uint64_t passed = 0; passed < limit; passed++) {
+        const quad *const quad_line = (const quad *)s->block + line * quads;
+        if (line_has(quad_line, quads, (uint32_t)token))
+            return (struct place){FOUND, 0};
+        if (line_has(quad_line, quads, 0)) {
+            uint64_t at = line * s->per_line + home;
+            while (slot_load(s, at) != 0)
+                at = line * s->per_line + ((at + 1) & mask);
+            return (struct place){FREE, at};
+        }
+        line = line + 1 == s->lines ? 0 : line + 1;
+    }
+    return (struct place){CROWDED, 0};
+}
+
+// As `find_room`.
+static struct place find_narrow_room(const struct slots *s, uint64_t token) {
+    const uint64_t limit =
+        s->lines < LARGE_SET_LINES ? CROWDED_LINES : CROWDED_LINES_LARGE;
+    const struct place place =
+        find_narrow(s, token, s->lines < limit ? s->lines : limit);
+    return place.kind != CROWDED || s->lines <= limit || is_quarter_full(s)
+               ? place
+               : find_narrow(s, token, s->lines);
+}
+
+// ---- probing
 
 struct bl_trie_node *bl_kids_probe(uint64_t word, uint64_t token) {
     const struct slots s = slots_of(word, true);
@@ -174,6 +226,7 @@ static void move_narrow(const struct slots *from, const struct slots *to) {
     const uint64_t count = from->lines * from->per_line;
     const uint64_t lines = to->lines;
     const unsigned per_line = to->per_line;
+    BL_ASSERT(to->lines * to->per_line > count);
     for (uint64_t i = 0; i < count; i++) {
         // Relaxed: the caller alone writes either block.
         const uint32_t token = bl_load_relaxed(&old[i]);
@@ -182,7 +235,7 @@ static void move_narrow(const struct slots *from, const struct slots *to) {
         uint64_t at = bl_token_line(token, NARROW_LOW_BITS, lines) * per_line +
                       ((token >> BL_TOKEN_KIND_BITS) & (per_line - 1));
         if (BL_UNLIKELY(bl_load_relaxed(&new[at]) != 0))
-            at = find_place(to, token, token).at;
+            at = find_narrow(to, token, lines).at;
         bl_store_relaxed(&new[at], token);
     }
 }
@@ -329,8 +382,9 @@ enum bl_leaf_kind bl_leaves_make_room(struct bl_memory *memory,
             return BL_LEAF_FOUND;
         if (sizeclass != 0 && wide == old_wide) {
             const struct slots s = slots_of(word, wide);
-            const struct place place = find_room(&s, token, token);
-            room->slot = (char *)s.block + place.at * (wide ? 8 : 4);
+            const struct place place = wide ? find_room(&s, token, token)
+                                            : find_narrow_room(&s, token);
+            room->slot = (char *)bl_set_block(word) + place.at * (wide ? 8 : 4);
             room->wide = wide;
             if (place.kind != CROWDED)
                 return place.kind == FOUND ? BL_LEAF_FOUND : BL_LEAF_ROOM;

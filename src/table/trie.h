@@ -146,15 +146,16 @@ BL_INLINE struct bl_trie_node *bl_kids_find(uint64_t word, uint64_t token) {
     return bl_kids_probe(word, token);
 }
 
-// Where a narrow token is looked for first, in a set with narrow slots of at
-// least a line; NULL for other tokens and sets.
+// Where a narrow token is looked for first, in a block of narrow slots; NULL
+// for other tokens and sets.
 BL_INLINE _Atomic uint32_t *bl_leaves_home(uint64_t word, uint64_t token) {
     const unsigned sizeclass = bl_set_class(word);
-    if (BL_UNLIKELY(sizeclass < 2 || (word & BL_SET_WIDE) || token >> 32 != 0))
+    if (BL_UNLIKELY(sizeclass == 0 || (word & BL_SET_WIDE) || token >> 32 != 0))
         return NULL;
     _Atomic uint32_t *const slots = bl_set_block(word);
+    const unsigned in_line = sizeclass == 1 ? 7 : 15;
     return &slots[bl_token_line(token, 4, bl_class_lines(sizeclass)) * 16 +
-                  ((token >> BL_TOKEN_KIND_BITS) & 15)];
+                  ((token >> BL_TOKEN_KIND_BITS) & in_line)];
 }
 
 BL_INLINE bool bl_leaves_find(uint64_t word, uint64_t token) {
