@@ -2,7 +2,7 @@
 //
 // Signals. The program stays in this command's process group, so what is sent
 // to the group (by the terminal, or by timeout) reaches it directly; what is
-// sent to this command alone (by kill) is passed on. The bystander tells the two
+// sent to this command alone (by kill) is passed on. The bystander tells these
 // apart. Signals are blocked and taken one by one with sigtimedwait; no handler
 // ever runs. Where the program stops, this command stops by the same signal, so
 // that whoever waits for it sees what it would have seen.

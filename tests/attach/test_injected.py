@@ -264,6 +264,29 @@ class Life(unittest.TestCase):
             os.kill(int(field(process.pid, "TracerPid")), signal.SIGKILL)
             self.assertEqual(process.wait(timeout=10), -signal.SIGKILL)
 
+    def test_killed_at_every_stage(self) -> None:
+        """Nothing is left of a command that is killed while it starts a program."""
+        mark = f"BL_TEST_MARK={os.getpid()}"
+
+        def left() -> list[str]:
+            found = []
+            for folder in Path("/proc").iterdir():
+                with contextlib.suppress(OSError):
+                    if mark.encode() in (folder / "environ").read_bytes():
+                        found.append(folder.name)
+            return found
+
+        for options, steps in (((), 10), (("--report=/dev/null",), 4)):
+            for step in range(steps):
+                process = subprocess.Popen(["env", mark, COMMAND, "run", *options, "--", CALLS],
+                                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                           text=True)
+                time.sleep(0.008 * step / steps)
+                process.kill()
+                out, _ = process.communicate(timeout=20)
+                self.assertIn(out, ("", "right\n"))
+                wait_for(lambda: not left())
+
     def test_watcher_killed(self) -> None:
         """The program goes on where only the command that reports is killed."""
         with waiting(CALLS, "wait", options=("--report=/dev/null",)) as process:
