@@ -15,7 +15,8 @@
 // path may hold a comma, and -x tells the compiler nothing about them.
 //
 // A static program gets the C library's own malloc too, under other names
-// (libc_malloc.c): BIGLEAF=off then runs on it.
+// (libc_malloc.c), and instead of libbigleaf.a the same with a switch between
+// the two (runtime/switch.c): BIGLEAF=off then runs on it.
 //
 // With --libc=thp a static program gets the patched malloc of
 // packaging/glibc instead of 1.
@@ -37,6 +38,7 @@
 
 #define LIBC_OPTION "--libc="
 #define RUNTIME "libbigleaf.a"
+#define RUNTIME_AND_SWITCH "bigleaf-switch.o"
 
 enum libc_choice { LIBC_SYSTEM, LIBC_THP };
 
@@ -44,9 +46,11 @@ struct line {
     const struct bl_command *command;
     struct bl_link_line asks;
     enum libc_choice libc;
-    bool has_runtime;
+    char **given; // the user's words, without our options
+    size_t given_count;
     char **words; // what will be executed; ends with NULL
     size_t count;
+    size_t compiler_words; // so many of them are the compiler
 };
 
 static void add(struct line *l, const char *word) {
@@ -111,27 +115,31 @@ static int add_layout(struct line *l) {
     return add_file(l, "bigleaf-huge.o");
 }
 
+// Of a static program; NULL where there is none that can be told from ours.
+static char *libc_malloc(const struct line *l) {
+    char *runtime = own_file(RUNTIME_AND_SWITCH);
+    char *file = l->asks.is_static
+                     ? bl_libc_malloc_object(&(struct bl_compiler_call){
+                           l->words, l->compiler_words, l->given,
+                           l->given_count, runtime})
+                     : NULL;
+    free(runtime);
+    return file;
+}
+
 // In a glibc before 2.34 threads are a library of their own, of which a static
 // program must have all or nothing: libgcc takes a part for the whole.
 static int add_runtime(struct line *l) {
+    char *libc = libc_malloc(l);
     add_for_linker(l, "--whole-archive");
-    const int status = add_file(l, RUNTIME);
+    const int status = add_file(l, libc ? RUNTIME_AND_SWITCH : RUNTIME);
     if (l->asks.is_static)
         add(l, "-lpthread");
     add_for_linker(l, "--no-whole-archive");
-    l->has_runtime = status == 0;
+    if (libc)
+        add_for_linker(l, libc);
+    free(libc);
     return status;
-}
-
-// For BIGLEAF=off; without it the runtime helps itself.
-static void add_libc_malloc(struct line *l, size_t own) {
-    char *runtime = own_file(RUNTIME);
-    char *file = bl_libc_malloc_object(
-        &(struct bl_compiler_call){l->words, own, runtime});
-    if (file)
-        add_for_linker(l, file);
-    free(file);
-    free(runtime);
 }
 
 static char *thp_folder(void) {
@@ -196,11 +204,11 @@ static int add_ours(struct line *l) {
 }
 
 // Ours out of the words, the others in their order. 0, or the status.
-static int take_options(struct line *l, int *count, char **words) {
-    int kept = 0;
-    for (int i = 0; i < *count; i++) {
+static int take_options(struct line *l, int count, char **words) {
+    l->given = words;
+    for (int i = 0; i < count; i++) {
         if (strncmp(words[i], LIBC_OPTION, strlen(LIBC_OPTION)) != 0) {
-            words[kept++] = words[i];
+            l->given[l->given_count++] = words[i];
             continue;
         }
         const char *value = words[i] + strlen(LIBC_OPTION);
@@ -210,19 +218,16 @@ static int take_options(struct line *l, int *count, char **words) {
                             value);
         l->libc = strcmp(value, "thp") == 0 ? LIBC_THP : LIBC_SYSTEM;
     }
-    *count = kept;
     return 0;
 }
 
-static int build(struct line *l, int count, char **words) {
+static int build(struct line *l) {
     add_compiler(l);
-    const size_t own = l->count;
-    bl_link_line_read(count, words, &l->asks);
+    l->compiler_words = l->count;
+    bl_link_line_read((int)l->given_count, l->given, &l->asks);
     const int status = l->asks.links ? add_ours(l) : 0;
-    for (int i = 0; i < count; i++)
-        add(l, words[i]);
-    if (l->has_runtime && l->asks.is_static)
-        add_libc_malloc(l, own);
+    for (size_t i = 0; i < l->given_count; i++)
+        add(l, l->given[i]);
     // What the runtime needs of a glibc before 2.34.
     if (l->asks.links && !l->asks.bare && !l->asks.shared)
         add(l, "-lpthread");
@@ -256,15 +261,14 @@ static int execute(const struct line *l) {
 
 int bl_cc_main(const struct bl_command *self, int argc, char **argv) {
     struct line l = {.command = self};
-    int count = argc - 1;
-    if (count == 1 &&
+    if (argc == 2 &&
         (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
         bl_help_command(stdout, self);
         return 0;
     }
-    int status = take_options(&l, &count, argv + 1);
+    int status = take_options(&l, argc - 1, argv + 1);
     if (!status)
-        status = build(&l, count, argv + 1);
+        status = build(&l);
     if (!status)
         status = execute(&l);
     for (size_t i = 0; i < l.count; i++)

@@ -3,9 +3,9 @@
 // With BIGLEAF=off a program is to run on the malloc of its libc. In a static
 // program ours stands in its place, so that the linker leaves that one out.
 // It comes back under other names: malloc.o of the very libc.a that the link
-// will use, each name that libbigleaf.a defines too with `bl_libc_` in front.
-// The runtime finds them by weak references (runtime/libc_heap.c). All other
-// names stay: fork and the end of a thread reach that malloc by them.
+// will use, each name that our object defines too with `bl_libc_` in front.
+// The runtime chooses between the two (runtime/switch.c, libc_heap.c). All
+// other names stay: fork and the end of a thread reach that malloc by them.
 //
 // Only glibc has such an object. The changed copy is a file in memory, which
 // the compiler and the linker inherit as an open descriptor: nothing is left
@@ -64,14 +64,17 @@ static char *first_line(char *const *words) {
     return NULL;
 }
 
-// The compiler's words with `more` behind them. The strings are shared.
-static char *ask(char *const *words, size_t count, const char *const *more) {
-    size_t extra = 0;
-    while (more[extra])
-        extra++;
-    char **all = bl_xrealloc(NULL, (count + extra + 1) * sizeof *all);
-    memcpy(all, words, count * sizeof *all);
-    memcpy(all + count, more, (extra + 1) * sizeof *all);
+// What the compiler says to `question` behind so many of the words given.
+static char *ask(const struct bl_compiler_call *call, size_t given,
+                 const char *const *question) {
+    size_t asked = 0;
+    while (question[asked])
+        asked++;
+    const size_t own = call->compiler_words;
+    char **all = bl_xrealloc(NULL, (own + given + asked + 1) * sizeof *all);
+    memcpy(all, call->compiler, own * sizeof *all);
+    memcpy(all + own, call->given, given * sizeof *all);
+    memcpy(all + own + given, question, (asked + 1) * sizeof *all);
     char *line = first_line(all);
     free(all);
     return line;
@@ -82,17 +85,14 @@ static char *ask(char *const *words, size_t count, const char *const *more) {
 static bool compiles_for_glibc(const struct bl_compiler_call *call) {
     static const char *const question[] = {
         "-M", "-include", "gnu/libc-version.h", "-x", "c", "/dev/null", NULL};
-    char *answer = ask(call->words, call->own, question);
+    char *answer = ask(call, 0, question);
     free(answer);
     return answer != NULL;
 }
 
 static char *libc_archive(const struct bl_compiler_call *call) {
     static const char *const question[] = {"-print-file-name=libc.a", NULL};
-    size_t count = 0;
-    while (call->words[count])
-        count++;
-    return ask(call->words, count, question);
+    return ask(call, call->given_words, question);
 }
 
 // ---------------------------------------------------------------------------
@@ -106,26 +106,26 @@ struct object {
     size_t strings; // index of the section of names
 };
 
-struct archive {
+struct elf_file {
     int fd;
     Elf *elf;
 };
 
-static bool open_archive(const char *path, struct archive *out) {
+static bool open_elf(const char *path, Elf_Kind kind, struct elf_file *out) {
     elf_version(EV_CURRENT);
     out->fd = open(path, O_RDONLY | O_CLOEXEC);
     out->elf = out->fd < 0 ? NULL : elf_begin(out->fd, ELF_C_READ_MMAP, NULL);
-    return out->elf && elf_kind(out->elf) == ELF_K_AR;
+    return out->elf && elf_kind(out->elf) == kind;
 }
 
-static void close_archive(struct archive *archive) {
-    elf_end(archive->elf);
-    if (archive->fd >= 0)
-        close(archive->fd);
+static void close_elf(struct elf_file *file) {
+    elf_end(file->elf);
+    if (file->fd >= 0)
+        close(file->fd);
 }
 
 // elf_end() it; NULL: there is no such member.
-static Elf *find_member(const struct archive *archive, const char *name) {
+static Elf *find_member(const struct elf_file *archive, const char *name) {
     Elf_Cmd next = ELF_C_READ_MMAP;
     while (next != ELF_C_NULL) {
         Elf *member = elf_begin(archive->fd, next, archive->elf);
@@ -234,28 +234,25 @@ static char *changed_copy(Elf *member, const struct object *ours) {
     return NULL;
 }
 
-static char *from_archives(struct archive *libc, struct archive *runtime) {
+static char *from_archive(struct elf_file *libc, const struct object *ours) {
     Elf *theirs = find_member(libc, MEMBER);
-    Elf *own = find_member(runtime, "bigleaf.o");
-    struct object ours;
-    char *path = NULL;
-    if (theirs && own && read_symbols(own, &ours))
-        path = changed_copy(theirs, &ours);
+    char *path = theirs ? changed_copy(theirs, ours) : NULL;
     elf_end(theirs);
-    elf_end(own);
     return path;
 }
 
 char *bl_libc_malloc_object(const struct bl_compiler_call *call) {
-    struct archive libc = {.fd = -1};
-    struct archive runtime = {.fd = -1};
+    struct elf_file libc = {.fd = -1};
+    struct elf_file runtime = {.fd = -1};
+    struct object ours;
     char *path = NULL;
     char *archive = compiles_for_glibc(call) ? libc_archive(call) : NULL;
-    if (archive && open_archive(archive, &libc) &&
-        open_archive(call->runtime, &runtime))
-        path = from_archives(&libc, &runtime);
-    close_archive(&runtime);
-    close_archive(&libc);
+    if (archive && open_elf(archive, ELF_K_AR, &libc) &&
+        open_elf(call->runtime, ELF_K_ELF, &runtime) &&
+        read_symbols(runtime.elf, &ours))
+        path = from_archive(&libc, &ours);
+    close_elf(&runtime);
+    close_elf(&libc);
     free(archive);
     return path;
 }

@@ -7,11 +7,13 @@
 
 #include "cli/cli.h"
 
-// The words of a compiler's call; `words` ends with NULL.
+// A compiler's call. Each list has as many words as its number says.
 struct bl_compiler_call {
-    char *const *words;
-    size_t own; // so many of them are the compiler's name and its options
-    const char *runtime; // libbigleaf.a
+    char *const *compiler; // its name and its options
+    size_t compiler_words;
+    char *const *given;
+    size_t given_words;
+    const char *runtime; // the object whose names the libc's must not have
 };
 
 // A path that the linker reads while this process, or what it executes, runs;

@@ -87,7 +87,8 @@ static void *large_alloc(size_t bytes, size_t align, bool *zeroed) {
     return run ? bl_run_start(run) : NULL;
 }
 
-void *bl_malloc_slow(size_t bytes) {
+// Not inlined, so that the way to the libc's heap needs no frame.
+BL_NOINLINE static void *own_malloc(size_t bytes) {
     if (!bl_heap_ready())
         return bl_libc()->malloc(bytes);
     void *p = NULL;
@@ -99,6 +100,11 @@ void *bl_malloc_slow(size_t bytes) {
         p = large_alloc(bytes, 1, &zeroed);
     }
     return p ? p : bl_out_of_memory();
+}
+
+void *bl_malloc_slow(size_t bytes) {
+    const struct bl_libc_heap *libc = bl_libc();
+    return libc ? libc->malloc(bytes) : own_malloc(bytes);
 }
 
 void *bl_malloc(size_t bytes) { return bl_malloc_fast(bytes); }
@@ -138,18 +144,21 @@ void *bl_calloc(size_t count, size_t each) {
 // ---------------------------------------------------------------------------
 // free
 
-void bl_free_elsewhere(void *p) {
+BL_NOINLINE static void free_run(void *p) {
     if (p == NULL)
         return;
-    const struct bl_libc_heap *libc = bl_libc_of(p);
-    if (libc != NULL) {
-        libc->free(p);
-        return;
-    }
     struct bl_run *run = bl_run_at(p);
     if (run == NULL)
         bl_misuse("free", NULL, p);
     bl_run_release(run);
+}
+
+void bl_free_elsewhere(void *p) {
+    const struct bl_libc_heap *libc = bl_libc_of(p);
+    if (libc != NULL)
+        libc->free(p);
+    else
+        free_run(p);
 }
 
 void bl_free(void *p) { bl_free_fast(p); }

@@ -30,9 +30,15 @@ static void *move_by_copy(void *p, size_t usable, size_t bytes) {
     return q;
 }
 
-// Not inlined, nor the next: what they save on the stack costs `bl_realloc`
-// nothing where the libc's heap serves.
-BL_NOINLINE static void *resize_run(struct bl_run *run, size_t bytes) {
+// Frees, or fails; not `realloc`'s work, nor what it is good at.
+static void *resize_to_none(void *p, size_t bytes) {
+    if (bytes > PTRDIFF_MAX)
+        return bl_out_of_memory();
+    bl_free(p);
+    return NULL;
+}
+
+static void *resize_run(struct bl_run *run, size_t bytes) {
     void *p = bl_run_start(run);
     if (bytes < GROWER_RUN_FROM / 2)
         return move_by_copy(p, run->mapped, bytes);
@@ -45,8 +51,14 @@ BL_NOINLINE static void *resize_run(struct bl_run *run, size_t bytes) {
     return move_by_copy(p, run->mapped, bytes);
 }
 
+static bool is_size(size_t bytes) { return bytes - 1 < PTRDIFF_MAX; }
+
+// Not inlined, nor the next: what they save on the stack costs `bl_realloc`
+// nothing where the libc's heap serves.
 BL_NOINLINE static void *resize_small(struct bl_page *page, void *p,
                                       size_t bytes) {
+    if (BL_UNLIKELY(!is_size(bytes)))
+        return resize_to_none(p, bytes);
     const bool span = bl_page_state(page) == BL_PAGE_SPAN;
     if (span ? (char *)p != page->start
              : page->pool == NULL || !bl_block_is_in_use(page, p))
@@ -59,25 +71,23 @@ BL_NOINLINE static void *resize_small(struct bl_page *page, void *p,
     return move_by_copy(p, usable, bytes);
 }
 
-void *bl_realloc(void *p, size_t bytes) {
+BL_NOINLINE static void *resize_elsewhere(void *p, size_t bytes) {
     if (p == NULL)
         return bl_malloc(bytes);
-    if (bytes == 0) {
-        bl_free(p);
-        return NULL;
-    }
-    if (BL_UNLIKELY(bytes > PTRDIFF_MAX))
-        return bl_out_of_memory();
-    const uintptr_t offset = bl_small_offset(p);
-    if (BL_LIKELY(bl_offset_is_small(offset)))
-        return resize_small(bl_page_at(offset), p, bytes);
-    const struct bl_libc_heap *libc = bl_libc_of(p);
-    if (libc != NULL)
-        return libc->realloc(p, bytes);
+    if (!is_size(bytes))
+        return resize_to_none(p, bytes);
     struct bl_run *run = bl_run_at(p);
     if (run != NULL)
         return resize_run(run, bytes);
     if (!bl_heap_ready())
         return bl_libc()->realloc(p, bytes);
     bl_misuse("realloc", NULL, p);
+}
+
+void *bl_realloc(void *p, size_t bytes) {
+    const uintptr_t offset = bl_small_offset(p);
+    if (BL_LIKELY(bl_offset_is_small(offset)))
+        return resize_small(bl_page_at(offset), p, bytes);
+    const struct bl_libc_heap *libc = bl_libc_of(p);
+    return libc ? libc->realloc(p, bytes) : resize_elsewhere(p, bytes);
 }

@@ -99,6 +99,21 @@ def test_off_runs_on_the_malloc_of_the_libc(
     assert (ended.status, ended.out) == (0, "libc\n")
 
 
+def test_no_call_asks_whether_it_is_off(source: Path, tmp_path: Path) -> None:
+    program = tmp_path / "program"
+    ended = run(COMMAND, "cc", "-static", source, "-o", program)
+    assert (ended.status, ended.err) == (0, "")
+    if not doctor(program)["libc_malloc"]:
+        pytest.skip("the libc here is not glibc")
+    kinds = {
+        words[2]: words[1]
+        for words in map(str.split, run("nm", program).out.splitlines())
+        if len(words) == 3
+    }
+    for name in ("malloc", "calloc", "realloc", "free"):
+        assert kinds[name] == "i", "not resolved at the start"
+
+
 def test_a_libc_without_that_malloc_is_left_alone(
     source: Path, tmp_path: Path
 ) -> None:

@@ -7,6 +7,9 @@ first on PATH: cc, gcc, c++, g++ and so on, all of which link static programs:
     plain    the compiler itself
     bigleaf  `bigleaf cc`
     thp      `bigleaf cc --libc=thp`: glibc with our patch
+
+The variants differ in how they are linked, not in how they are compiled: where
+ccache is to be had, what one variant compiled serves the next.
 """
 
 from __future__ import annotations
@@ -27,7 +30,10 @@ NAMES = {"cc": ("cc", "gcc"), "c++": ("c++", "g++")}
 # A shared library must not be told -static.
 SCRIPT = """#!/bin/sh
 for word; do
-    case $word in -shared | -c | -E | -S | -M | -MM | -r) exec {line} "$@" ;; esac
+    case $word in
+    -c | -E | -S | -M | -MM) exec {compiler} "$@" ;;
+    -shared | -r) exec {line} "$@" ;;
+    esac
 done
 exec {line} "$@" -static
 """
@@ -38,7 +44,8 @@ class Toolchain:
     """The compilers of one variant; `digest` names everything they link in."""
 
     variant: str
-    lines: dict[str, str]
+    compilers: dict[str, str]
+    lines: dict[str, str]  # that link
     digest: str
     container: Container | None = None
     readable: tuple[Path, ...] = ()  # what the lines name, for a container
@@ -50,9 +57,12 @@ class Toolchain:
         for kind, names in NAMES.items():
             for name in names:
                 file = folder / name
-                file.write_text(SCRIPT.format(line=self.lines[kind]))
+                file.write_text(SCRIPT.format(compiler=self.compilers[kind],
+                                              line=self.lines[kind]))
                 file.chmod(0o755)
-        return {"PATH": f"{folder}:{path}", "CC": "cc", "CXX": "c++"}
+        return {"PATH": f"{folder}:{path}", "CC": "cc", "CXX": "c++",
+                "CCACHE_DIR": str(cache.root() / "objects"), "CCACHE_BASEDIR": str(folder.parent),
+                "CCACHE_NOHASHDIR": "1", "CCACHE_MAXSIZE": "2G"}
 
     def words(self, step: str, tree: Path, environment: dict[str, str]) -> list[str]:
         words = ["sh", "-eu", "-c", step]
@@ -83,13 +93,14 @@ def version(path: str) -> str:
 
 
 def libraries(bigleaf: str) -> list[Path]:
-    """What `bigleaf cc` links in, as it finds it."""
+    """What `bigleaf cc` may link in, where it finds it."""
     done = subprocess.run([bigleaf, "cc", "x.o"], capture_output=True, text=True, check=False,
                           env=os.environ | {"BIGLEAF_CC": "echo"})
-    if done.returncode != 0:
+    found = [word for word in done.stdout.split() if word.endswith("/libbigleaf.a")]
+    if done.returncode != 0 or not found:
         raise Lacking(done.stderr.strip() or "bigleaf cc: failed")
-    found = [Path(word) for word in done.stdout.split() if word.endswith((".a", ".o"))]
-    return [file for file in found if file.is_file()]
+    folder = Path(found[0]).parent
+    return [Path(found[0]), *sorted(folder.glob("bigleaf-*.o"))]
 
 
 def thp_libc() -> Path:
@@ -112,8 +123,11 @@ def make(variant: str, container: Container | None = None) -> Toolchain:
         return make_inside(variant, container)
     cc, cxx = compiler("cc", "gcc"), compiler("c++", "g++")
     versions = (variant, SCRIPT, version(cc), version(cxx))
+    plain = {"cc": cc, "c++": cxx}
+    ccache = shutil.which("ccache")
+    compilers = {kind: f"{ccache} {path}" for kind, path in plain.items()} if ccache else plain
     if variant == "plain":
-        return Toolchain(variant, {"cc": cc, "c++": cxx}, digest_of([], *versions))
+        return Toolchain(variant, compilers, plain, digest_of([], *versions))
     bigleaf = find_bigleaf()
     option, files = "", libraries(bigleaf)
     setting = f"BIGLEAF_CC={cc} BIGLEAF_CXX={cxx}"
@@ -124,7 +138,7 @@ def make(variant: str, container: Container | None = None) -> Toolchain:
         option, files = " --libc=thp", [libc, *files]
         setting += f" BIGLEAF_LIBC_THP={libc.parent}"
     lines = {kind: f"env {setting} {bigleaf} {kind}{option}" for kind in NAMES}
-    return Toolchain(variant, lines, digest_of(files, *versions))
+    return Toolchain(variant, compilers, lines, digest_of(files, *versions))
 
 
 def static_bigleaf() -> Path:
@@ -138,14 +152,15 @@ def static_bigleaf() -> Path:
 
 
 def make_inside(variant: str, container: Container) -> Toolchain:
-    lines = {"cc": "/usr/bin/cc", "c++": "/usr/bin/c++"}
+    plain = {"cc": "/usr/bin/cc", "c++": "/usr/bin/c++"}
     versions = (variant, SCRIPT, container.image)
     if variant == "plain":
-        return Toolchain(variant, lines, digest_of([], *versions), container)
+        return Toolchain(variant, plain, plain, digest_of([], *versions), container)
     if variant == "thp":
         raise Lacking("variant thp: its libc is this host's; leave --container out")
     command, files = static_bigleaf(), libraries(find_bigleaf())
     library = files[0].parent / "libbigleaf.so"
     setting = f"BIGLEAF_LIB={library} BIGLEAF_CC=/usr/bin/cc BIGLEAF_CXX=/usr/bin/c++"
-    return Toolchain(variant, {kind: f"env {setting} {command} {kind}" for kind in NAMES},
-                     digest_of(files, *versions), container, (command.parent, library.parent))
+    lines = {kind: f"env {setting} {command} {kind}" for kind in NAMES}
+    return Toolchain(variant, plain, lines, digest_of(files, *versions), container,
+                     (command.parent, library.parent))

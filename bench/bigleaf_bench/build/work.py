@@ -14,7 +14,7 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from bigleaf_bench.build import cache, fetch, recipe as recipes
@@ -23,6 +23,7 @@ from bigleaf_bench.build.toolchain import Toolchain, is_static
 from bigleaf_bench.failure import Failure, Lacking
 
 SMOKE_SECONDS = 60
+UNPACK = ("cmd:xz xz-utils", "cmd:patch patch")
 # What a compiler, a linker or a build system says when it gives up.
 TROUBLE = re.compile(r"error[: ]|undefined reference|cannot find|No space left|\*\*\*", re.I)
 
@@ -31,10 +32,10 @@ class NotBuilt(Failure):
     """A build or its smoke test failed."""
 
 
-def lacking(recipe: Recipe) -> str:
-    """What the machine lacks of the recipe's needs, as Debian packages."""
+def lacking(needs: Iterable[str]) -> str:
+    """What the machine lacks of the needs, as Debian packages."""
     missing = []
-    for need in recipe.needs:
+    for need in needs:
         probe, _, package = need.partition(" ")
         kind, _, what = probe.partition(":")
         found = shutil.which(what) if kind == "cmd" else any(
@@ -136,7 +137,7 @@ def build(recipe: Recipe, toolchain: Toolchain, jobs: int, again: bool,
     place = cache.entry(recipe.name, toolchain.variant, digest)
     if place.exists() and not again:
         return place, True
-    packages = "" if toolchain.container else lacking(recipe)
+    packages = lacking(UNPACK if toolchain.container else (*UNPACK, *recipe.needs))
     if packages:
         tell(f"installing {packages}")
         install(packages)
