@@ -4,6 +4,7 @@
 //
 #include "logic/area.h"
 
+#include "logic/engine.h"
 #include "os/os.h"
 
 #include <pthread.h>
@@ -61,7 +62,8 @@ bool bl_area_grow(struct bl_machine *m, struct bl_area *area, const char *top) {
         return false;
     if (bl_os.map(area->end, want - have, BL_OS_BASE_PAGES) != 0)
         return false;
-    (void)bl_os.advise_huge(area->end, want - have);
+    if (!bl_engine.on_base_pages)
+        (void)bl_os.advise_huge(area->end, want - have);
     area->end = area->base + want;
     return true;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// `leaflog bench table1|table2|table3`: the source's tables in its form.
+// `leaflog bench table1|table2|table3`: the source's tables in its form;
+// `leaflog bench backing`: what huge pages below the tables change;
+// `leaflog bench program`: the text of a program.
 //
 // Every measurement is a process of its own (`leaflog bench run`, one line of
 // JSON), so that first runs are first and another allocator can be put
@@ -32,33 +34,37 @@ struct bench {
     int repeat;
     bool second; // second runs
     bool wall;
+    bool brief;
 };
 
 // What the child says of one measurement.
 struct sample {
-    double cpu, wall;
+    double cpu, system, wall;
     unsigned long long calls, call_nodes, unique, repeated, answer_nodes;
     double rss_mib;
+    double huge; // the share of the tables' memory that is on huge pages
 };
 
 struct variant {
     const char *label;
     const char *tables, *locks, *alloc;
+    const char *preload; // an allocator below malloc, or NULL
+    const char *backing; // BIGLEAF_PAGES, or NULL
 };
 
 static const struct variant variants[] = {
-    {"NS", "ns", "node", "malloc"},    {"NS_P", "ns", "node", "pages"},
-    {"SS", "ss", "node", "malloc"},    {"SS_P", "ss", "node", "pages"},
-    {"FS", "fs", "node", "malloc"},    {"FS_P", "fs", "node", "pages"},
-    {"FS_G", "fs", "array", "malloc"}, {"FS_GP", "fs", "array", "pages"},
+    {"NS", "ns", "node", "malloc", NULL, NULL},
+    {"NS_P", "ns", "node", "pages", NULL, NULL},
+    {"SS", "ss", "node", "malloc", NULL, NULL},
+    {"SS_P", "ss", "node", "pages", NULL, NULL},
+    {"FS", "fs", "node", "malloc", NULL, NULL},
+    {"FS_P", "fs", "node", "pages", NULL, NULL},
+    {"FS_G", "fs", "array", "malloc", NULL, NULL},
+    {"FS_GP", "fs", "array", "pages", NULL, NULL},
+    {"jemalloc", "ns", "node", "malloc", "libjemalloc.so.2", NULL},
+    {"mimalloc", "ns", "node", "malloc", "libmimalloc.so.2", NULL},
+    {"tcmalloc", "ns", "node", "malloc", "libtcmalloc_minimal.so.4", NULL},
 };
-
-static const struct {
-    const char *name, *library;
-} allocators[] = {{"glibc", NULL},
-                  {"jemalloc", "libjemalloc.so.2"},
-                  {"mimalloc", "libmimalloc.so.2"},
-                  {"tcmalloc", "libtcmalloc_minimal.so.4"}};
 
 // ---- one measurement
 
@@ -73,6 +79,7 @@ static void read_sample(const char *line, bool second, struct sample *s) {
     const char *const at =
         second ? strstr(line, "\"second\":") : strstr(line, "\"first\":");
     s->cpu = strtod(figure(at, "cpu_seconds"), NULL);
+    s->system = strtod(figure(at, "system_seconds"), NULL);
     s->wall = strtod(figure(at, "wall_seconds"), NULL);
     s->calls = strtoull(figure(line, "calls"), NULL, 10);
     s->call_nodes = strtoull(figure(line, "call_nodes"), NULL, 10);
@@ -80,11 +87,11 @@ static void read_sample(const char *line, bool second, struct sample *s) {
     s->repeated = strtoull(figure(line, "repeated"), NULL, 10);
     s->answer_nodes = strtoull(figure(line, "answer_nodes"), NULL, 10);
     s->rss_mib = strtod(figure(line, "peak_rss_kib"), NULL) / 1024;
+    s->huge = strtod(figure(line, "huge_share"), NULL);
 }
 
 static void exec_child(const struct bench *b, const char *program,
-                       const struct variant *v, int threads,
-                       const char *preload) {
+                       const struct variant *v, int threads) {
     char text[5][4200];
     char *argv[MAX_ARGS];
     int n = 0;
@@ -108,16 +115,17 @@ static void exec_child(const struct bench *b, const char *program,
         argv[n++] = folder;
     }
     argv[n] = NULL;
-    if (preload != NULL)
-        setenv("LD_PRELOAD", preload, 1);
+    if (v->preload != NULL)
+        setenv("LD_PRELOAD", v->preload, 1);
+    if (v->backing != NULL)
+        setenv("BIGLEAF_PAGES", v->backing, 1);
     execv(b->self, argv);
     _exit(127);
 }
 
 // False where the program is not there or the child failed.
 static bool measure(const struct bench *b, const char *program,
-                    const struct variant *v, int threads, const char *preload,
-                    struct sample *s) {
+                    const struct variant *v, int threads, struct sample *s) {
     int ends[2];
     char line[2048] = "";
     fflush(stdout);
@@ -130,7 +138,7 @@ static bool measure(const struct bench *b, const char *program,
         dup2(ends[1], 1);
         close(ends[0]);
         close(ends[1]);
-        exec_child(b, program, v, threads, preload);
+        exec_child(b, program, v, threads);
     }
     close(ends[1]);
     FILE *const in = fdopen(ends[0], "r");
@@ -154,11 +162,11 @@ static int by_value(const void *a, const void *b) {
 // The median time; negative where it cannot be measured.
 static double median_time(const struct bench *b, const char *program,
                           const struct variant *v, int threads,
-                          const char *preload, struct sample *s) {
+                          struct sample *s) {
     double times[64];
     int n = 0;
     for (int i = 0; i < b->repeat; i++) {
-        if (!measure(b, program, v, threads, preload, s))
+        if (!measure(b, program, v, threads, s))
             return -1;
         times[n++] = b->wall ? s->wall : s->cpu / threads;
     }
@@ -168,8 +176,13 @@ static double median_time(const struct bench *b, const char *program,
 
 // ---- tables
 
-static bool wanted(const struct bench *b, const char *name) {
-    return b->only == NULL || strstr(name, b->only) != NULL;
+static bool wanted(const struct bench *b, const struct bl_bench_program *p) {
+    return (b->only == NULL || strstr(p->name, b->only) != NULL) &&
+           (p->brief || !b->brief);
+}
+
+static void not_there(const struct bl_bench_program *p) {
+    printf("%-18s not measured: no such file in --programs\n", p->name);
 }
 
 static void heading(const char **set, const struct bl_bench_program *p) {
@@ -187,13 +200,13 @@ static void table1(const struct bench *b) {
     for (size_t i = 0; i < bl_bench_program_count; i++) {
         const struct bl_bench_program *const p = &bl_bench_programs[i];
         struct sample s = {0};
-        if (!wanted(b, p->name))
+        if (!wanted(b, p))
             continue;
         heading(&set, p);
-        const double ns = median_time(b, p->name, &variants[0], 1, NULL, &s);
-        const double pages = median_time(b, p->name, &variants[1], 1, NULL, &s);
+        const double ns = median_time(b, p->name, &variants[0], 1, &s);
+        const double pages = median_time(b, p->name, &variants[1], 1, &s);
         if (ns < 0 || pages < 0) {
-            printf("%-18s not measured: no such file in --programs\n", p->name);
+            not_there(p);
             continue;
         }
         printf("%-18s %8llu %8llu %10llu %10llu %10llu %8.0f %8.0f %8.0f%s%s\n",
@@ -208,20 +221,12 @@ static void row(const struct bench *b, const struct bl_bench_program *p,
     struct sample s;
     printf("%-18s %3d", p->name, threads);
     for (size_t i = 0; i < BL_ARRAY_LEN(variants); i++) {
-        const double t =
-            median_time(b, p->name, &variants[i], threads, NULL, &s);
+        const double t = median_time(b, p->name, &variants[i], threads, &s);
         if (t < 0)
-            printf(" %7s", "-");
+            printf(" %8s", "-");
         else
-            printf(" %7.2f", t / base);
-    }
-    for (size_t i = 1; i < BL_ARRAY_LEN(allocators); i++) {
-        const double t = median_time(b, p->name, &variants[0], threads,
-                                     allocators[i].library, &s);
-        if (t < 0)
-            printf(" %9s", "-");
-        else
-            printf(" %9.2f", t / base);
+            printf(" %8.2f", t / base);
+        fflush(stdout);
     }
     puts("");
 }
@@ -235,19 +240,17 @@ static void ratios(const struct bench *b) {
            b->wall ? "time" : "processor time", sysconf(_SC_NPROCESSORS_ONLN),
            "program", "thr");
     for (size_t i = 0; i < BL_ARRAY_LEN(variants); i++)
-        printf(" %7s", variants[i].label);
-    for (size_t i = 1; i < BL_ARRAY_LEN(allocators); i++)
-        printf(" %9s", allocators[i].name);
+        printf(" %8s", variants[i].label);
     puts("");
     for (size_t i = 0; i < bl_bench_program_count; i++) {
         const struct bl_bench_program *const p = &bl_bench_programs[i];
         struct sample s;
-        if (!wanted(b, p->name))
+        if (!wanted(b, p))
             continue;
         heading(&set, p);
-        const double base = median_time(b, p->name, &variants[0], 1, NULL, &s);
+        const double base = median_time(b, p->name, &variants[0], 1, &s);
         if (base < 0) {
-            printf("%-18s not measured: no such file in --programs\n", p->name);
+            not_there(p);
             continue;
         }
         for (int k = 0; k < b->n_threads; k++)
@@ -255,12 +258,68 @@ static void ratios(const struct bench *b) {
     }
 }
 
+// The least system time of `repeat` runs: what is above it is the machine's.
+static bool least_system(const struct bench *b, const char *program,
+                         const struct variant *v, struct sample *least) {
+    for (int i = 0; i < b->repeat; i++) {
+        struct sample s;
+        if (!measure(b, program, v, 1, &s))
+            return false;
+        if (i == 0 || s.system < least->system)
+            *least = s;
+    }
+    return true;
+}
+
+static void backing(const struct bench *b) {
+    static const struct variant on_base = {"base",  "ns", "node",
+                                           "pages", NULL, "base"};
+    static const struct variant on_huge = {"huge",  "ns", "node",
+                                           "pages", NULL, "auto"};
+    printf("System time of first runs in milliseconds, one thread, NS_P, on "
+           "base pages\nand on huge ones; the share of the tables on huge "
+           "pages\n%-18s %8s %8s %8s %8s\n",
+           "program", "base", "huge", "ratio", "share");
+    for (size_t i = 0; i < bl_bench_program_count; i++) {
+        const struct bl_bench_program *const p = &bl_bench_programs[i];
+        struct sample small;
+        struct sample huge;
+        if (!wanted(b, p))
+            continue;
+        if (!least_system(b, p->name, &on_base, &small) ||
+            !least_system(b, p->name, &on_huge, &huge)) {
+            not_there(p);
+            continue;
+        }
+        printf("%-18s %8.0f %8.0f %8.2f %7.1f%%\n", p->name, small.system * 1e3,
+               huge.system * 1e3,
+               small.system > 0 ? huge.system / small.system : 0,
+               huge.huge * 100);
+    }
+}
+
+static int print_program(const struct bench *b) {
+    struct bl_out text = {0};
+    if (b->only == NULL || !bl_bench_program_text(b->only, b->folder, &text)) {
+        fputs("leaflog: bench program wants --only=NAME of a program that is "
+              "generated or in\n--programs=FOLDER\n",
+              stderr);
+        return 2;
+    }
+    fwrite(text.text, 1, text.bytes, stdout);
+    bl_out_fini(&text);
+    return 0;
+}
+
 // ---- the command
 
 static int usage(void) {
-    fputs("usage: leaflog bench table1|table2|table3 [--programs=FOLDER]\n"
-          "           [--only=NAME] [--threads=16,24] [--repeat=5] "
-          "[--time=cpu|wall]\n"
+    fputs("usage: leaflog bench table1|table2|table3|backing "
+          "[--programs=FOLDER]\n"
+          "           [--only=NAME] [--short] [--threads=16,24] [--repeat=5]\n"
+          "           [--time=cpu|wall]\n"
+          "       leaflog bench program --only=NAME [--programs=FOLDER]\n"
+          "--short measures six programs once, in 4 threads.\n"
           "Programs that are not generated (WordNet, model checkers) are read "
           "from FOLDER,\nwhich bench/tabling/programs.py fills.\n",
           stderr);
@@ -293,6 +352,15 @@ static bool option(struct bench *b, const char *arg) {
         return read_threads(b, arg + 10);
     else if (strncmp(arg, "--repeat=", 9) == 0)
         b->repeat = atoi(arg + 9);
+    else if (strcmp(arg, "--short") == 0)
+        *b = (struct bench){.self = b->self,
+                            .folder = b->folder,
+                            .only = b->only,
+                            .threads = {4},
+                            .n_threads = 1,
+                            .repeat = 1,
+                            .wall = b->wall,
+                            .brief = true};
     else if (strcmp(arg, "--time=wall") == 0)
         b->wall = true;
     else if (strcmp(arg, "--time=cpu") != 0)
@@ -311,13 +379,16 @@ int bl_bench_main(int argc, char **argv) {
         if (!option(&b, argv[i]))
             return usage();
     }
-    if (strcmp(argv[1], "table1") == 0) {
-        table1(&b);
-        return 0;
-    }
     b.second = strcmp(argv[1], "table3") == 0;
-    if (!b.second && strcmp(argv[1], "table2") != 0)
+    if (strcmp(argv[1], "table1") == 0)
+        table1(&b);
+    else if (b.second || strcmp(argv[1], "table2") == 0)
+        ratios(&b);
+    else if (strcmp(argv[1], "backing") == 0)
+        backing(&b);
+    else if (strcmp(argv[1], "program") == 0)
+        return print_program(&b);
+    else
         return usage();
-    ratios(&b);
     return 0;
 }

@@ -12,6 +12,7 @@ struct bl_bench_program {
     const char *name;
     const char *set;
     const char *note; // what sets it apart from the source's, or NULL
+    bool brief;       // one of those that --short keeps
 };
 
 extern const struct bl_bench_program bl_bench_programs[];

@@ -12,6 +12,7 @@
 #include "logic/record.h"
 #include "logic/tabling.h"
 #include "logic/worker.h"
+#include "os/backing.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -48,27 +49,52 @@ static bool parse(struct plan *p, int argc, char **argv) {
     return p->program != NULL && p->threads >= 1;
 }
 
-static double process_seconds(void) {
-    struct rusage u;
-    getrusage(RUSAGE_SELF, &u);
-    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
-           (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1e-6;
+struct run {
+    int status;
+    double user, system, wall;
+};
+
+static double seconds(struct timeval t) {
+    return (double)t.tv_sec + (double)t.tv_usec * 1e-6;
 }
 
 // The processor time of the whole process, so that what threads do at their
 // end counts too.
-static struct bl_worker_report
-run_once(struct bl_machine *m, const struct bl_record *goal, int threads) {
-    const double before = process_seconds();
-    struct bl_worker_report r = bl_workers_run(m, goal, threads);
-    r.cpu_seconds = process_seconds() - before;
+static struct run run_once(struct bl_machine *m, const struct bl_record *goal,
+                           int threads) {
+    struct rusage before;
+    struct rusage after;
+    getrusage(RUSAGE_SELF, &before);
+    const struct bl_worker_report r = bl_workers_run(m, goal, threads);
+    getrusage(RUSAGE_SELF, &after);
     (void)bl_table_abolish_all(m->tabler->thread);
-    return r;
+    return (struct run){
+        .status = r.status,
+        .user = seconds(after.ru_utime) - seconds(before.ru_utime),
+        .system = seconds(after.ru_stime) - seconds(before.ru_stime),
+        .wall = r.wall_seconds};
 }
 
-static void print_run(const char *name, const struct bl_worker_report *r) {
-    printf("\"%s\":{\"cpu_seconds\":%.6f,\"wall_seconds\":%.6f},", name,
-           r->cpu_seconds, r->wall_seconds);
+static void print_run(const char *name, const struct run *r) {
+    printf("\"%s\":{\"cpu_seconds\":%.6f,\"system_seconds\":%.6f,"
+           "\"wall_seconds\":%.6f},",
+           name, r->user + r->system, r->system, r->wall);
+}
+
+static void add_table_memory(const struct bl_mapping *map, void *sum) {
+    struct bl_region_backing *const tables = sum;
+    if (strcmp(map->object, BL_OWN_HEAP) != 0)
+        return;
+    tables->bytes += map->rss + map->hugetlb;
+    tables->huge += map->huge + map->hugetlb;
+}
+
+// Of what the kernel shows under the tables' memory now.
+static double huge_share(void) {
+    struct bl_backing seen;
+    struct bl_region_backing tables = {0};
+    (void)bl_backing_read(0, &seen, add_table_memory, &tables);
+    return tables.bytes == 0 ? 0 : (double)tables.huge / (double)tables.bytes;
 }
 
 // The counts are those of the goal run once more in this very thread, after
@@ -80,10 +106,11 @@ static bool print_counts(struct bl_machine *m, bl_word goal) {
     bl_query_close(m, &q);
     bl_table_count(m->tabler->thread, NULL, &c);
     printf("\"calls\":%llu,\"call_nodes\":%llu,\"unique\":%llu,"
-           "\"repeated\":%llu,\"answer_nodes\":%llu}\n",
+           "\"repeated\":%llu,\"answer_nodes\":%llu,"
+           "\"huge_share\":%.4f}\n",
            (unsigned long long)c.calls, (unsigned long long)c.call_nodes,
            (unsigned long long)c.unique, (unsigned long long)c.repeated,
-           (unsigned long long)c.answer_nodes);
+           (unsigned long long)c.answer_nodes, huge_share());
     return ok;
 }
 
@@ -109,10 +136,10 @@ int bl_bench_run(int argc, char **argv) {
     const bl_word goal = bl_atom_str("run");
     struct bl_record *const r = bl_record_make(m, &goal, 1);
     BL_CHECK(r != NULL);
-    const struct bl_worker_report first = run_once(m, r, p.threads);
+    const struct run first = run_once(m, r, p.threads);
     struct rusage peak;
     getrusage(RUSAGE_SELF, &peak);
-    const struct bl_worker_report second = run_once(m, r, p.threads);
+    const struct run second = run_once(m, r, p.threads);
     printf("{\"schema\":\"leaflog.bench/1\",\"program\":\"%s\","
            "\"threads\":%d,\"peak_rss_kib\":%ld,",
            p.program, p.threads, peak.ru_maxrss);

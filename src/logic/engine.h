@@ -15,6 +15,7 @@ struct bl_engine {
     size_t table_limit;   // bytes of all tables together; 0: none
     size_t token_limit;   // size of a call or an answer in a table; 0: none
     size_t collect_every; // calls between collections; 0: as needed
+    bool on_base_pages;   // no huge pages are asked for
     bool unknown_fails;   // flag `unknown`
     bool occurs_check;
 };

@@ -8,13 +8,14 @@
 #include "logic/profile.h"
 #include "logic/toplevel.h"
 #include "logic/worker.h"
+#include "reservoir/reservoir.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static const char usage[] =
     "usage: leaflog [options] [FILE...]\n"
-    "       leaflog bench table1|table2|table3 [options]\n"
+    "       leaflog bench table1|table2|table3|backing|program [options]\n"
     "\n"
     "  -g GOAL            run GOAL once and end: 0 true, 1 false, 2 error\n"
     "  -t N               run the goal in N threads at once\n"
@@ -35,7 +36,10 @@ static const char usage[] =
     "  --version, --help\n"
     "\n"
     "Without -g goals are read from the terminal or from standard input.\n"
-    "A FILE is a program; NAME.csv and NAME.tsv are facts of NAME.\n";
+    "A FILE is a program; NAME.csv and NAME.tsv are facts of NAME.\n"
+    "BIGLEAF_PAGES=auto|thp|hugetlb|base says what backs tables and stacks.\n";
+
+enum { PURGE_DELAY_MS = 10000 }; // as in the runtime, base/options.def
 
 struct command {
     const char *goal;
@@ -210,6 +214,21 @@ static int load_files(struct bl_machine *m, const struct command *c) {
     return errors;
 }
 
+// What the environment says of the pages below tables and stacks; 0, or the
+// exit status.
+static int read_backing(void) {
+    static const char *const names[] = {"auto", "thp", "hugetlb", "base"};
+    const char *const v = getenv("BIGLEAF_PAGES");
+    int i = 0;
+    if (v == NULL)
+        return 0;
+    if (!choose(v, names, 4, &i))
+        return wrong("BIGLEAF_PAGES is not auto, thp, hugetlb or base", v);
+    bl_reservoir_configure((enum bl_backing)i, PURGE_DELAY_MS);
+    bl_engine.on_base_pages = i == BL_BACKING_BASE;
+    return 0;
+}
+
 static int run(struct bl_machine *m, const struct command *c) {
     const int errors = load_files(m, c);
     if (m->halting)
@@ -226,6 +245,9 @@ static int run(struct bl_machine *m, const struct command *c) {
 
 int main(int argc, char **argv) {
     struct command c = {.top = {.threads = 1}};
+    const int refused = read_backing();
+    if (refused != 0)
+        return refused;
     if (argc > 1 && strcmp(argv[1], "bench") == 0)
         return bl_bench_main(argc - 1, argv + 1);
     const int stop = parse(&c, argc, argv);
