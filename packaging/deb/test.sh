@@ -37,7 +37,7 @@ in_root() {
 
 in_root apt-get update -qq
 in_root sh -c 'apt-get install -y -qq --no-install-recommends \
-    /packages/*.deb gcc pkgconf'
+    /packages/*.deb gcc pkgconf python3'
 cat >"$root/program.c" <<'C'
 #include <bigleaf/pool.h>
 #include <stdio.h>
@@ -51,6 +51,7 @@ C
 in_root bigleaf --version
 in_root bigleaf doctor || [ $? = 3 ]
 in_root bigleaf run --report true
+in_root bigleaf-bench build --list | grep -q '^minisat '
 in_root bigleaf cc -static /program.c -o /program
 in_root /program
 in_root bigleaf doctor /program | grep -q 'version .* inside'

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """usage: build.py BUILD-FOLDER [INTO]
 
-Makes a wheel of a built tree: `pip install` of it gives `bigleaf run`,
-`leaflog`, the libraries, headers and manual pages. A wheel is a zip archive
+Makes a wheel of a built tree: `pip install` of it gives `bigleaf run`, `leaflog`,
+`bigleaf-bench`, the libraries, headers and manual pages. A wheel is a zip archive
 with a list of its files; its data folder is laid out as an installed tree, so
 the commands find the libraries as they always do.
 """
@@ -22,7 +22,7 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-SCRIPTS = ("bigleaf", "bigleaf-cc", "bigleaf-c++", "bigleaf-thp-libc", "leaflog")
+SCRIPTS = ("bigleaf", "bigleaf-bench", "bigleaf-cc", "bigleaf-c++", "bigleaf-thp-libc", "leaflog")
 
 
 def version() -> str:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -97,3 +98,11 @@ def test_the_moved_command_finds_its_files(
     ended = run(tree / "bin/bigleaf-cc", "-static", source, "-o", program)
     assert (ended.status, ended.err) == (0, "")
     assert doctor(program)["bigleaf_version"]
+
+
+def test_the_moved_bench_finds_its_files(tree: Path) -> None:
+    if sys.version_info < (3, 11):
+        pytest.skip("bigleaf-bench needs Python 3.11 or later")
+    ended = run(tree / "bin/bigleaf-bench", "build", "--list")
+    assert (ended.status, ended.err) == (0, "")
+    assert "minisat " in ended.out

@@ -23,6 +23,10 @@ def test_pip_gives_the_command(source: Path, tmp_path: Path) -> None:
     ended = run(home / "bin/bigleaf", "run", "--dry-run", "true")
     assert ended.out == f"env LD_PRELOAD={home}/lib/libbigleaf.so true\n"
     assert (home / "share/man/man1/bigleaf-run.1").exists()
+    recipes = run(home / "bin/bigleaf-bench", "build", "--list")
+    if sys.version_info >= (3, 11):
+        assert (recipes.status, recipes.err) == (0, "")
+        assert "minisat " in recipes.out
     if shutil.which("cc"):
         program = tmp_path / "program"
         linked = run(home / "bin/bigleaf", "cc", "-static", source, "-o", program)

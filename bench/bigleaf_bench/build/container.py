@@ -14,13 +14,12 @@ import hashlib
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from bigleaf_bench.build import cache
+from bigleaf_bench.build import cache, shipped
 from bigleaf_bench.failure import Lacking
 
 ENGINES = ("podman", "docker")
@@ -56,13 +55,7 @@ def find_engine() -> str | None:
 
 
 def containerfile() -> Path:
-    here = Path(__file__).resolve()
-    for place in (here.parents[3] / "packaging/container",
-                  Path(sys.prefix) / "share/bigleaf/container",
-                  Path("/usr/share/bigleaf/container")):
-        if (place / "Containerfile").exists():
-            return place / "Containerfile"
-    raise Lacking(f"{place}/Containerfile: cannot be read; install Bigleaf's files")
+    return shipped.find("packaging/container/Containerfile", "container/Containerfile")
 
 
 def make_image(engine: str, base: str | None, tag: str) -> None:

@@ -27,11 +27,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-import sys
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+from bigleaf_bench.build import shipped
 from bigleaf_bench.failure import Lacking, WrongUse
 
 KINDS = {
@@ -74,15 +74,12 @@ class Recipe:
 
 
 def folder() -> Path:
-    """solvers/: as BIGLEAF_SOLVERS says, of the sources, or as installed."""
+    """solvers/, or what BIGLEAF_SOLVERS names."""
     named = os.environ.get("BIGLEAF_SOLVERS")
-    here = Path(__file__).resolve()
-    for place in ([Path(named)] if named else
-                  [here.parents[3] / "solvers", Path(sys.prefix) / "share/bigleaf/solvers",
-                   Path("/usr/share/bigleaf/solvers")]):
-        if (place / "smoke").is_dir():
-            return place
-    raise Lacking(f"{place}: no recipes here; name the folder in BIGLEAF_SOLVERS")
+    place = Path(named) if named else shipped.find("solvers")
+    if not (place / "smoke").is_dir():
+        raise Lacking(f"{place}: no recipes here; name their folder in BIGLEAF_SOLVERS")
+    return place
 
 
 def names() -> list[str]:
