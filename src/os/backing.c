@@ -42,6 +42,7 @@ struct reader {
     struct record now;
     struct record held;
     bool have_now;
+    bool left_out; // the lines that come belong to no mapping that counts
     bool have_held;
     uint64_t object_end;   // end of the last mapping of an object; 0: none
     uint64_t object_inode; // and its file
@@ -217,15 +218,24 @@ static const char *skip_word(const char *p) {
     return skip_spaces(p);
 }
 
-// "start-end perms offset device inode   path"
+// "start-end perms offset device inode   path". The kernel goes on by address
+// from one read to the next: a mapping that has met its neighbour meanwhile
+// comes once more, whole, and one that was parted once more in part. Of two
+// that overlap the larger one counts.
 static void begin_mapping(struct reader *s, const char *line) {
     struct record *r = &s->now;
     const char *p = line;
-    finish_mapping(s);
-    *r = (struct record){0};
-    if (!bl_read_hex(&p, &r->m.start) || *p++ != '-' ||
-        !bl_read_hex(&p, &r->m.end))
+    uint64_t start;
+    uint64_t end;
+    if (!bl_read_hex(&p, &start) || *p++ != '-' || !bl_read_hex(&p, &end))
         return;
+    const bool again = s->have_now && start < r->m.end;
+    s->left_out = again && end - start <= r->m.end - r->m.start;
+    if (s->left_out)
+        return;
+    if (!again)
+        finish_mapping(s);
+    *r = (struct record){.m = {.start = start, .end = end}};
     p = skip_spaces(p);
     for (; *p && *p != ' '; p++) {
         r->readable |= *p == 'r';
@@ -285,7 +295,7 @@ static void take_line(struct reader *s) {
     s->line_len = 0;
     if ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'))
         begin_mapping(s, s->line);
-    else if (s->have_now)
+    else if (s->have_now && !s->left_out)
         read_field(&s->now.m, s->line);
 }
 

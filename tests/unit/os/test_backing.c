@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+#include "os/backing.h"
+#include "os/os.h"
+
+#include "bl_test.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PLACES ((size_t)16)
+#define PART ((size_t)512 * 1024)
+#define GAP ((size_t)4096)
+#define STRIDE (3 * PART) // two parts with a gap between them, and room
+#define READS 300
+
+static char *map(char *at, size_t bytes) {
+    char *got = mmap(at, bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    assert_true(got == at);
+    memset(got, 1, bytes);
+    return got;
+}
+
+// Joins and parts neighbours for ever.
+static _Noreturn void toggle(char *base) {
+    for (;;) {
+        for (size_t i = 0; i < PLACES; i++)
+            map(base + i * STRIDE + PART, GAP);
+        for (size_t i = 0; i < PLACES; i++)
+            munmap(base + i * STRIDE + PART, GAP);
+    }
+}
+
+// Mappings that become one while they are read count once.
+TEST(joined_mappings_count_once) {
+    struct bl_backing all;
+    char *base = mmap(NULL, PLACES * STRIDE, PROT_NONE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    assert_true(base != MAP_FAILED);
+    for (size_t i = 0; i < PLACES; i++) {
+        map(base + i * STRIDE, PART);
+        map(base + i * STRIDE + PART + GAP, PART);
+    }
+    if (bl_backing_read(0, &all, NULL, NULL) < 0)
+        bl_test_skip("no smaps to read here");
+    const uint64_t without_gaps = bl_backing_total(&all).bytes;
+    const pid_t child = fork();
+    if (child == 0)
+        toggle(base);
+    uint64_t most = 0;
+    for (int i = 0; i < READS; i++) {
+        expect_int_eq(bl_backing_read(child, &all, NULL, NULL), 0);
+        const uint64_t bytes = bl_backing_total(&all).bytes;
+        most = bytes > most ? bytes : most;
+    }
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    expect_true(most < without_gaps + PLACES * GAP + PART / 2);
+}
