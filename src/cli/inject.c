@@ -86,8 +86,6 @@ static void take_child(struct keeper *k, const struct bl_trap *e) {
     bl_trap_pass(e->tid);
 }
 
-// What runs after execve is served where it has no loader, which would read
-// LD_PRELOAD.
 static bool has_loader(int pid) {
     struct bl_file_facts facts;
     struct bl_elf elf;
@@ -99,12 +97,45 @@ static bool has_loader(int pid) {
     return !known || elf.interpreter;
 }
 
+// What a new program's environment says. The runtime stands first in our own
+// LD_PRELOAD.
+struct wish {
+    bool runtime; // comes in by its loader, if it has one
+    bool off;
+};
+
+static struct wish read_wish(int pid) {
+    const char *list = getenv("LD_PRELOAD");
+    const size_t n = list ? strcspn(list, ": ") : 0;
+    const int fd = bl_trace_open_environment(pid);
+    FILE *in = fd >= 0 ? fdopen(fd, "r") : NULL;
+    struct wish w = {0};
+    char *line = NULL;
+    size_t room = 0;
+    while (in && getdelim(&line, &room, '\0', in) > 0) {
+        const char *value = line + strlen("LD_PRELOAD=");
+        w.off |= strcmp(line, "BIGLEAF=off") == 0;
+        w.runtime |= n && bl_str_starts(line, "LD_PRELOAD=") &&
+                     strncmp(value, list, n) == 0;
+    }
+    free(line);
+    if (in)
+        fclose(in);
+    return w;
+}
+
+// What runs after execve is served, but where the runtime serves it.
+static bool is_left_alone(int pid) {
+    const struct wish w = read_wish(pid);
+    return w.off || (w.runtime && has_loader(pid));
+}
+
 static void take_exec(struct keeper *k, const struct bl_trap *e) {
     if (e->other != e->tid)
         forget(k, e->other);
     struct kept *t = find_or_add(k, e->tid);
     leave_space(t);
-    t->space = new_space(has_loader(e->tid));
+    t->space = new_space(is_left_alone(e->tid));
     bl_trap_pass(e->tid);
 }
 

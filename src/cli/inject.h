@@ -38,11 +38,11 @@ struct bl_inject_gap {
 // One per memory: threads and vfork's children share it.
 struct bl_inject_space {
     unsigned users;
-    bool idle;      // not served: it has a loader, and so may have the runtime
-    uint64_t asked; // the break that the program knows; 0: not yet known
-    uint64_t real;  // the break that the kernel knows
-    uint64_t next;  // where the next large mapping goes
-    uint64_t small_low;           // where the area of small mappings begins
+    bool idle;          // not served: the runtime is in it, or was switched off
+    uint64_t asked;     // the break that the program knows; 0: not yet known
+    uint64_t real;      // the break that the kernel knows
+    uint64_t next;      // where the next large mapping goes
+    uint64_t small_low; // where the area of small mappings begins
     uint64_t small_at, small_end; // mapped ahead, not yet handed out
     uint64_t small_step;          // and how much is taken next
     uint64_t small_used;          // behind it all is zero

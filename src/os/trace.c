@@ -574,6 +574,8 @@ void bl_trace_permit(int pid) { prctl(PR_SET_PTRACER, pid, 0, 0, 0); }
 
 int bl_trace_open_program(int pid) { return open_of(pid, "/exe", -1); }
 
+int bl_trace_open_environment(int pid) { return open_of(pid, "/environ", -1); }
+
 int bl_trace_open_descriptor(int pid, int fd) {
     return open_of(pid, "/fd/", fd);
 }

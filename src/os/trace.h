@@ -113,8 +113,9 @@ long bl_trace_set_layout(struct bl_trace *t,
 void bl_trace_detach_from_caller(const int *keep, size_t count);
 // Allows `pid` to trace this process where only parents may (Yama).
 void bl_trace_permit(int pid);
-// The file that `pid` runs, or one it has open.
+// The file that `pid` runs, one it has open, or its environment as it began.
 int bl_trace_open_program(int pid);
+int bl_trace_open_environment(int pid);
 int bl_trace_open_descriptor(int pid, int fd);
 // The path of a file that this process has open.
 int bl_trace_descriptor_path(int fd, char *path, size_t capacity);

@@ -26,6 +26,7 @@ from sandbox import NOBODY
 
 COMMAND = os.environ["BIGLEAF_COMMAND"]
 CALLS = os.environ["BIGLEAF_CALLS"]
+HOARD = os.environ["BIGLEAF_HOARD"]
 ROOT = os.geteuid() == 0
 
 WITHOUT_TUNABLE = (b"glibc.malloc.hugetlb", b"glibc.malloc.hugexxx")
@@ -79,6 +80,15 @@ fn main() {
 }
 """
 
+
+# Becomes another program, whose environment is one setting or, without, its own.
+START_C = """
+#include <unistd.h>
+int main(int argc, char **argv, char **environment) {
+    char *other[] = {argv[1], 0};
+    execve(argv[2], argv + 2, *argv[1] ? other : environment);
+    return 1; }
+"""
 
 # 8 MiB of text and as much .bss, in a program without any libc.
 TEXT_C = """
@@ -324,6 +334,28 @@ class Life(unittest.TestCase):
                 screen.await_job()
                 screen.type("\x03", "$ ")
                 screen.type("echo status $?\n", f"status {128 + signal.SIGINT}")
+
+    def test_child_that_dropped_the_preload(self) -> None:
+        """What a served program starts is served, but where the runtime is in it."""
+        if not shutil.which("gcc"):
+            self.skipTest("no gcc")
+        with tempfile.TemporaryDirectory() as folder:
+            source = Path(folder) / "start.c"
+            source.write_text(START_C)
+            program = Path(folder) / "start"
+            subprocess.run(["gcc", "-O1", "-static", "-o", program, source], check=True)
+            program.write_bytes(program.read_bytes().replace(*WITHOUT_TUNABLE))
+            for setting, served in (("A=1", True), ("BIGLEAF=off", False), ("", True)):
+                before = refused(FAULT)
+                with waiting(program, setting, HOARD, "48") as process:
+                    self.assertEqual(process.first_line, "ready\n")
+                    size, share = heap_share(process.pid)
+                    runtime = "libbigleaf" in Path(f"/proc/{process.pid}/maps").read_text()
+                    out, _ = process.communicate(timeout=20)
+                    self.assertEqual((out, process.returncode), ("right\n", 0))
+                self.assertEqual(runtime, setting == "")
+                if refused(FAULT) == before:  # the kernel had them to give
+                    self.assertEqual(share > 0.9, served, (setting, size, share))
 
     def test_no_ptrace_to_be_had(self) -> None:
         """Under another tracer it runs plainly, and the report says so."""
