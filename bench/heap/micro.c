@@ -5,10 +5,12 @@
 // allocators. Preload the one to be measured:
 //
 //     LD_PRELOAD=libbigleaf.so heap-micro lifetimes [--threads=N] [--scale=N]
+//                                                   [--live=MIB]
 //
 // One line of JSON: scenario, operations, seconds of user, system and wall
 // time, the peak of the resident set. peers.py runs them all for several
-// allocators in turn.
+// allocators in turn; curves.py runs `build`, `churn` and `replace`, where a
+// heap of --live MiB stands while operations are counted, and `threads`.
 //
 #include <pthread.h>
 #include <sched.h>
@@ -22,8 +24,27 @@
 #include <time.h>
 
 static size_t scale = 1;
+static size_t live_bytes = (size_t)16 << 20;
 static unsigned threads = 2;
 static atomic_size_t operations;
+
+static struct {
+    struct rusage usage;
+    double wall;
+} counted_from;
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+// What came before was preparation.
+static void count_from_here(void) {
+    operations = 0;
+    getrusage(RUSAGE_SELF, &counted_from.usage);
+    counted_from.wall = now();
+}
 
 static uint64_t next(uint64_t *state) { // splitmix64 [Steele-2014]
     uint64_t z = *state += 0x9E3779B97F4A7C15u;
@@ -232,6 +253,61 @@ static void run_footprint(void) {
     atomic_fetch_add(&operations, 2 * nodes + STEPS);
 }
 
+// ---- what an operation costs beside a heap of a given size
+
+enum { BLOCK_LEAST = 16, BLOCK_STEPS = 15 }; // 16 to 240 bytes, in steps of 16
+
+static size_t some_size(uint64_t *random) {
+    return BLOCK_LEAST * (1 + below(random, BLOCK_STEPS));
+}
+
+// A heap of `live_bytes`; the blocks, and how many, are never freed.
+static void **build(uint64_t *random, size_t *count) {
+    const size_t mean = BLOCK_LEAST * (1 + BLOCK_STEPS) / 2;
+    *count = live_bytes / mean;
+    void **const block = must(malloc(*count * sizeof *block));
+    for (size_t i = 0; i < *count; i++)
+        block[i] = make(some_size(random));
+    return block;
+}
+
+static void run_build(void) {
+    uint64_t random = 1;
+    size_t count;
+    build(&random, &count);
+    atomic_fetch_add(&operations, count);
+}
+
+static void run_churn(void) {
+    enum { BATCH = 64, ROUNDS = 300000 };
+    uint64_t random = 1;
+    size_t count;
+    build(&random, &count);
+    count_from_here();
+    for (size_t i = 0; i < ROUNDS * scale; i++) {
+        void *young[BATCH];
+        for (int k = 0; k < BATCH; k++)
+            young[k] = make(some_size(&random));
+        for (int k = 0; k < BATCH; k++)
+            free(young[k]);
+    }
+    atomic_fetch_add(&operations, 2 * BATCH * ROUNDS * scale);
+}
+
+static void run_replace(void) {
+    enum { STEPS = 5000000 };
+    uint64_t random = 1;
+    size_t count;
+    void **const block = build(&random, &count);
+    count_from_here();
+    for (size_t i = 0; i < STEPS * scale; i++) {
+        void **const place = &block[below(&random, count)];
+        free(*place);
+        *place = make(some_size(&random));
+    }
+    atomic_fetch_add(&operations, 2 * STEPS * scale);
+}
+
 static const struct scenario {
     const char *name;
     void (*run)(void);
@@ -239,11 +315,13 @@ static const struct scenario {
     {"small", run_small},         {"threads", run_threads},
     {"remote", run_remote},       {"growth", run_growth},
     {"lifetimes", run_lifetimes}, {"fragments", run_fragments},
-    {"footprint", run_footprint},
+    {"footprint", run_footprint}, {"build", run_build},
+    {"churn", run_churn},         {"replace", run_replace},
 };
 
 static _Noreturn void usage(void) {
-    fputs("usage: heap-micro SCENARIO [--threads=N] [--scale=N]\nscenarios:",
+    fputs("usage: heap-micro SCENARIO [--threads=N] [--scale=N] [--live=MIB]\n"
+          "scenarios:",
           stderr);
     for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++)
         fprintf(stderr, " %s", scenarios[i].name);
@@ -259,27 +337,37 @@ static size_t number(const char *text, size_t most) {
     return n;
 }
 
-static double seconds(struct timeval t) {
-    return (double)t.tv_sec + (double)t.tv_usec / 1e6;
+static double seconds(struct timeval end, struct timeval start) {
+    return (double)(end.tv_sec - start.tv_sec) +
+           (double)(end.tv_usec - start.tv_usec) / 1e6;
 }
 
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+// The peak of this program alone: getrusage's would be that of the program
+// which started it, if that is larger.
+static long peak_kib(void) {
+    FILE *const status = fopen("/proc/self/status", "re");
+    char line[256];
+    long kib = 0;
+    while (status && fgets(line, sizeof line, status))
+        if (sscanf(line, "VmHWM: %ld", &kib) == 1)
+            break;
+    if (status)
+        fclose(status);
+    return kib;
 }
 
 static void measure(const struct scenario *s) {
-    struct rusage r;
-    const double start = now();
+    count_from_here();
     s->run();
-    const double wall = now() - start;
+    const double wall = now() - counted_from.wall;
+    struct rusage r;
     getrusage(RUSAGE_SELF, &r);
-    printf("{\"scenario\": \"%s\", \"operations\": %zu, \"user_seconds\": %.3f,"
-           " \"system_seconds\": %.3f, \"wall_seconds\": %.3f, "
+    printf("{\"scenario\": \"%s\", \"operations\": %zu, \"user_seconds\": %.6f,"
+           " \"system_seconds\": %.6f, \"wall_seconds\": %.6f, "
            "\"peak_kib\": %ld}\n",
-           s->name, atomic_load(&operations), seconds(r.ru_utime),
-           seconds(r.ru_stime), wall, r.ru_maxrss);
+           s->name, atomic_load(&operations),
+           seconds(r.ru_utime, counted_from.usage.ru_utime),
+           seconds(r.ru_stime, counted_from.usage.ru_stime), wall, peak_kib());
 }
 
 int main(int argc, char **argv) {
@@ -290,6 +378,8 @@ int main(int argc, char **argv) {
             threads = (unsigned)number(argv[i] + 10, 64);
         else if (strncmp(argv[i], "--scale=", 8) == 0)
             scale = number(argv[i] + 8, 1000);
+        else if (strncmp(argv[i], "--live=", 7) == 0)
+            live_bytes = number(argv[i] + 7, 1 << 20) << 20;
         else
             usage();
     }

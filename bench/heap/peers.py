@@ -33,6 +33,12 @@ def allocator(text):
     return name, environment
 
 
+def rounds(text):
+    if not text.isdigit() or int(text) < 2:
+        raise argparse.ArgumentTypeError(f"{text}: a spread takes 2 rounds")
+    return int(text)
+
+
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--micro", help="the program heap-micro")
@@ -40,7 +46,7 @@ def arguments():
     parser.add_argument("--trace", action="append", default=[])
     parser.add_argument("--scenario", action="append", default=[],
                         choices=SCENARIOS)
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--rounds", type=rounds, default=7)
     parser.add_argument("allocators", nargs="+", type=allocator)
     return parser.parse_args()
 
@@ -79,7 +85,7 @@ def ratios(results, base, column):
 
 
 def cell(values):
-    low, middle, high = statistics.quantiles(values, n=4)
+    low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
     return f"{middle:.2f} [{low:.2f} {high:.2f}]"
 
 
