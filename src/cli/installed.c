@@ -16,11 +16,12 @@
 #define BL_LIBDIR_NAME "lib"
 #endif
 
-static char *beside_command(const char *folder, const char *name) {
+// `name` as seen from so many folders above this command; NULL: not there.
+static char *from_command(int up, const char *folder, const char *name) {
     char own[PATH_MAX];
     if (!bl_machine_own_path(own, sizeof own))
         return NULL;
-    for (int up = 0; up < 2; up++) {
+    for (int i = 0; i <= up; i++) {
         char *slash = strrchr(own, '/');
         if (!slash)
             return NULL;
@@ -33,9 +34,13 @@ static char *beside_command(const char *folder, const char *name) {
     return NULL;
 }
 
+char *bl_installed_command(const char *name) {
+    return from_command(0, ".", name);
+}
+
 char *bl_installed_library(const char *name) {
-    char *file = beside_command("lib", name);
+    char *file = from_command(1, "lib", name);
     if (!file)
-        file = beside_command(BL_LIBDIR_NAME, name);
+        file = from_command(1, BL_LIBDIR_NAME, name);
     return file ? file : bl_xprintf("%s/%s", BL_LIBDIR, name);
 }

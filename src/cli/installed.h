@@ -12,5 +12,7 @@
 // as seen from the command, else where it would have been installed. It need
 // not exist.
 char *bl_installed_library(const char *name);
+// The path of command `name` in this one's folder, to be freed; NULL: none.
+char *bl_installed_command(const char *name);
 
 #endif

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// `bigleaf NAME`: a subcommand of the table, or bigleaf-NAME from PATH.
+// `bigleaf NAME`: a subcommand of the table, or the program bigleaf-NAME.
 //
 #include "cli/cli.h"
+#include "cli/installed.h"
 #include "cli/options.h"
 #include "cli/program.h"
 
@@ -31,12 +32,12 @@ static int unknown_command(const char *name) {
     return bl_usage(NULL, "unknown command '%s'", name);
 }
 
-// As git does: an executable bigleaf-NAME on PATH is a subcommand.
+// As git does: an executable bigleaf-NAME, beside this one or on PATH, is a
+// subcommand.
 static int run_external(char **argv) {
-    char *path = NULL;
     char *name = bl_xprintf("bigleaf-%s", argv[0]);
-    const int error = bl_program_find(name, &path);
-    if (error)
+    char *path = bl_installed_command(name);
+    if (!path && bl_program_find(name, &path))
         return unknown_command(argv[0]);
     argv[0] = name;
     execv(path, argv);

@@ -207,6 +207,12 @@ def test_external_command_runs_from_path(
     assert (ended.status, ended.out) == (5, "hello a b\n")
 
 
+def test_commands_of_its_folder_need_no_path(bigleaf: Bigleaf) -> None:
+    ended = bigleaf("thp-libc", "--help", env={"PATH": "/usr/bin:/bin"})
+    assert (ended.status, ended.err) == (0, "")
+    assert ended.out.startswith("usage: bigleaf thp-libc ")
+
+
 def test_full_standard_output_is_an_error() -> None:
     done = subprocess.run(
         ["sh", "-c", 'exec "$0" --help >/dev/full', COMMAND],
