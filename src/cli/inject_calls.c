@@ -181,6 +181,17 @@ static long map_units(struct bl_inject_space *s, struct bl_trap_call *c,
     return got;
 }
 
+// glibc opens an arena by a few base pages at a time (mprotect), which then are
+// touched as base pages. Nobody can tell an arena that is open from the start:
+// what is not used is not touched.
+static long map_arena(struct bl_inject_space *s, struct bl_trap_call *c) {
+    const uint64_t bytes = c->arguments[1];
+    const long got = bl_trap_map_open(c, bl_inject_slot(s, bytes));
+    if (!failed(got))
+        advise(c, (uint64_t)got, bytes);
+    return got;
+}
+
 // An address among the slots that is only a hint comes from a program that
 // wants its next mapping beside its last one (Zig's): it gets that anyway.
 static long serve_map(struct bl_inject_space *s, struct bl_trap_call *c,
@@ -198,7 +209,9 @@ static long serve_map(struct bl_inject_space *s, struct bl_trap_call *c,
         return serve_small(s, c, count);
     if (free && bytes <= BL_MIB)
         return bl_trap_map(c, at);
-    long got = plain ? map_units(s, c, bytes) : -ENOMEM;
+    long got = plain                         ? map_units(s, c, bytes)
+               : free && bl_trap_is_arena(c) ? map_arena(s, c)
+                                             : -ENOMEM;
     if (!failed(got) || c->away)
         return got;
     got = bl_trap_map(c, free ? bl_inject_slot(s, bytes) : at);

@@ -215,6 +215,14 @@ long bl_trap_map_new(struct bl_trap_call *c, uint64_t hint, uint64_t bytes) {
     return call(c, SYS_mmap, a);
 }
 
+long bl_trap_map_open(struct bl_trap_call *c, uint64_t hint) {
+    uint64_t a[6];
+    memcpy(a, c->arguments, sizeof a);
+    a[0] = hint;
+    a[2] = PROT_READ | PROT_WRITE;
+    return call(c, SYS_mmap, a);
+}
+
 long bl_trap_reserve(struct bl_trap_call *c, uint64_t hint, uint64_t bytes) {
     const uint64_t a[6] = {hint,       bytes, PROT_NONE, PLAIN | MAP_NORESERVE,
                            UINT64_MAX, 0};
@@ -293,6 +301,14 @@ bool bl_trap_is_fixed(const struct bl_trap_call *c) {
 bool bl_trap_is_plain(const struct bl_trap_call *c) {
     return c->arguments[2] == (PROT_READ | PROT_WRITE) &&
            c->arguments[3] == PLAIN;
+}
+
+// HEAP_MAX_SIZE of glibc on 64-bit machines, or twice that, to find a place.
+bool bl_trap_is_arena(const struct bl_trap_call *c) {
+    const uint64_t most = 64 * BL_MIB;
+    return c->arguments[2] == PROT_NONE &&
+           c->arguments[3] == (PLAIN | MAP_NORESERVE) &&
+           (c->arguments[1] == most || c->arguments[1] == 2 * most);
 }
 
 bool bl_trap_may_move(const struct bl_trap_call *c) {

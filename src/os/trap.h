@@ -70,6 +70,8 @@ bool bl_trap_read(int tid, struct bl_trap_call *out);
 long bl_trap_brk(struct bl_trap_call *c, uint64_t to);
 long bl_trap_map(struct bl_trap_call *c, uint64_t hint);
 long bl_trap_map_new(struct bl_trap_call *c, uint64_t hint, uint64_t bytes);
+// As asked for, but readable and writable from the beginning.
+long bl_trap_map_open(struct bl_trap_call *c, uint64_t hint);
 // Reserves addresses: nothing is behind them.
 long bl_trap_reserve(struct bl_trap_call *c, uint64_t hint, uint64_t bytes);
 // In place, or (`to` not 0) over what is at `to`.
@@ -92,6 +94,8 @@ void bl_trap_answer(struct bl_trap_call *c, long result);
 // Of a mapping that is asked for.
 bool bl_trap_is_fixed(const struct bl_trap_call *c); // at its address only
 bool bl_trap_is_plain(const struct bl_trap_call *c); // readable, writable
+// Addresses that glibc reserves for an arena of threads, and opens bit by bit.
+bool bl_trap_is_arena(const struct bl_trap_call *c);
 // Of a remapping that is asked for: it is a plain one, to anywhere.
 bool bl_trap_may_move(const struct bl_trap_call *c);
 bool bl_trap_is_aimed(const struct bl_trap_call *c); // at an address
