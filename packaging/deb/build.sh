@@ -41,5 +41,5 @@ fi
     tail -20 "$work/log" >&2
     exit 1
 }
-cp "$work"/*.deb "$work"/*.changes "$into"
+cp "$work"/*.deb "$work"/*.buildinfo "$work"/*.changes "$into"
 ls "$into"/*bigleaf*.deb

@@ -9,7 +9,8 @@ the system calls of Linux 3.10.
 Every variant of minisat, cadical, kissat, glucose, lingeling, mergesat,
 maplelcm and maplecm in the folder runs on every file, switched on and off. Its
 answer must be the one of the plain variant outside, exit status and model or
-core alike. What cadical and kissat prove is checked by drat-trim.
+core alike. What cadical and kissat prove is checked by drat-trim, the same
+proof once.
 
 Needs root, for chroot. Exit status: 0 all agree; 1 one does not; 2 wrong usage;
 3 the machine lacks something.
@@ -17,6 +18,7 @@ Needs root, for chroot. Exit status: 0 all agree; 1 one does not; 2 wrong usage;
 
 from __future__ import annotations
 
+import hashlib
 import re
 import shutil
 import subprocess
@@ -84,18 +86,30 @@ def outside(program: Path, words: tuple[str, ...]) -> tuple[int, list[str]]:
     return done.returncode, ANSWER.findall(done.stdout)
 
 
-def proof_holds(checker: Path, formula: Path, proof: Path) -> bool:
-    done = subprocess.run(
-        [checker, formula, proof, "-t", str(SECONDS)],
-        capture_output=True, text=True,
-    )  # fmt: skip
-    return "s VERIFIED" in done.stdout
+class Checker:
+    """drat-trim, and what it was asked already."""
+
+    def __init__(self, program: Path) -> None:
+        self.program = program
+        self.known: dict[tuple[Path, str], bool] = {}
+
+    def holds(self, formula: Path, proof: Path) -> bool:
+        with proof.open("rb") as stream:
+            key = formula, hashlib.file_digest(stream, "sha256").hexdigest()
+        if key not in self.known:
+            done = subprocess.run(
+                [self.program, formula, proof, "-t", str(SECONDS)],
+                capture_output=True, text=True,
+            )  # fmt: skip
+            self.known[key] = "s VERIFIED" in done.stdout
+        return self.known[key]
 
 
-def check(cage: Cage, folder: Path, name: str, formula: Path) -> list[str]:
+def check(
+    cage: Cage, checker: Checker, folder: Path, name: str, formula: Path
+) -> list[str]:
     """What went wrong with one solver on one file."""
     wanted = outside(folder / f"{name}-plain", (*QUIET[name], str(formula)))
-    checker = folder / "drat-trim-plain"
     wrong = []
     for variant, switches in SWITCHES.items():
         program = folder / f"{name}-{variant}"
@@ -111,7 +125,7 @@ def check(cage: Cage, folder: Path, name: str, formula: Path) -> list[str]:
             good = found == wanted and wanted[0] in (10, 20)
             verified = ""
             if good and name in PROVERS and wanted[0] == 20:
-                good = proof_holds(checker, formula, proof)
+                good = checker.holds(formula, proof)
                 verified = ", proof verified" if good else ", proof refused"
             proof.unlink(missing_ok=True)
             what = f"{name} {variant} {env or ''} {formula.name}"
@@ -130,11 +144,12 @@ def main() -> int:
     names = [n for n in QUIET if (folder / f"{n}-plain").exists()]
     with tempfile.TemporaryDirectory() as scratch:
         cage = Cage(Path(scratch))
+        checker = Checker(folder / "drat-trim-plain")
         wrong = [
             line
             for file in sys.argv[2:]
             for name in names
-            for line in check(cage, folder, name, Path(file))
+            for line in check(cage, checker, folder, name, Path(file))
         ]
     print(f"{len(wrong)} wrong")
     return bool(wrong)

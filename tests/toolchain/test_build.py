@@ -206,6 +206,33 @@ def test_a_full_disk_is_said(workshop: Workshop, tmp_path: Path) -> None:
     assert "the disk is full" in ended.err.splitlines()[-1]
 
 
+APT = """#!/bin/sh
+echo "$*" >>"$0.log"
+case $* in
+*update*) : >"$0.lists" ;;
+*) [ -e "$0.lists" ] || { echo 'E: Unable to locate package' >&2; exit 100; } ;;
+esac
+"""
+
+
+def test_what_is_missing_is_installed(workshop: Workshop, tmp_path: Path) -> None:
+    recipe = workshop.recipes / "tiny.toml"
+    needs = 'needs = ["cmd:no-such-command first", "file:no-such.a second"]'
+    recipe.write_text(f"{needs}\n{recipe.read_text()}")
+    (tmp_path / "apt-get").write_text(APT)
+    (tmp_path / "apt-get").chmod(0o755)
+    ended = workshop("--variant", "plain", "tiny",
+                     before=("env", f"PATH={tmp_path}:{os.environ['PATH']}"))  # fmt: skip
+    if os.geteuid() != 0:
+        assert ended.status == 3, ended
+        assert "apt-get install first second" in ended.err.splitlines()[-1]
+        return
+    assert ended.status == 0, ended
+    told = (tmp_path / "apt-get.log").read_text().splitlines()
+    assert [line.split()[1] for line in told] == ["install", "update", "install"]
+    assert told[2].endswith(" first second")
+
+
 ENGINE = """#!/bin/sh
 echo "$*" >>"$0.log"
 case $1 in

@@ -52,15 +52,21 @@ def libraries_and_headers() -> list[Path]:
             Path("/usr/lib"), Path("/usr/lib64")]
 
 
+def apt_get(*words: str) -> subprocess.CompletedProcess:
+    return subprocess.run(["apt-get", "-q", *words], capture_output=True, text=True, check=False,
+                          env=os.environ | {"DEBIAN_FRONTEND": "noninteractive"})
+
+
 def install(packages: str) -> None:
     """As root on Debian what a recipe needs is installed, else asked for."""
     remedy = f"apt-get install {packages}"
     if os.geteuid() != 0 or not shutil.which("apt-get"):
         raise Lacking(f"the build needs more of the machine: {remedy}")
-    done = subprocess.run(
-        ["apt-get", "install", "-y", "-q", "--no-install-recommends", *packages.split()],
-        env=os.environ | {"DEBIAN_FRONTEND": "noninteractive"}, capture_output=True, text=True,
-        check=False)
+    words = ("install", "-y", "--no-install-recommends", *packages.split())
+    done = apt_get(*words)
+    # A fresh machine has no lists of packages, or old ones.
+    if done.returncode != 0 and apt_get("update").returncode == 0:
+        done = apt_get(*words)
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or [""])[-1]
         raise Lacking(f"{remedy}: failed: {last}")
