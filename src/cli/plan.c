@@ -20,7 +20,7 @@ const char *const bl_mechanism_names[] = {"bigleaf", "glibc-tunable",
                                           "injected", "none"};
 
 bool bl_heap_parse(const char *word, enum bl_heap *out) {
-    static const char *const words[] = {"bigleaf", "glibc", "none"};
+    static const char *const words[] = {"bigleaf", "glibc", "injected", "none"};
     for (size_t i = 0; i < BL_ARRAY_LEN(words); i++) {
         if (strcmp(word, words[i]) == 0) {
             *out = (enum bl_heap)i;
@@ -154,7 +154,7 @@ static void use_tunable(const struct bl_request *request, struct bl_plan *plan,
     decide(plan, BL_MECHANISM_TUNABLE, false, why);
 }
 
-// `why` nothing better can be had.
+// `why` it is that.
 static void use_injection(const struct bl_request *request,
                           struct bl_plan *plan, const char *why) {
     if (strcmp(bl_request_pages(request), "base") == 0)
@@ -213,38 +213,48 @@ static void plan_static(const struct bl_request *request,
                       "its libc has no huge page tunable");
 }
 
-static void plan_musl(const struct bl_request *request,
-                      const struct bl_program *p, struct bl_plan *plan) {
+static bool is_switched_off(void) {
     const char *master = getenv("BIGLEAF");
-    if (p->secure)
+    return master && strcmp(master, "off") == 0;
+}
+
+// Of a program for another machine.
+static char *foreign_reason(const struct bl_program *p) {
+    return bl_xprintf("the program is for %u-bit %s, the runtime for 64-bit %s",
+                      p->bits, bl_program_machine_name(p->machine),
+                      bl_program_machine_name(bl_program_own_machine()));
+}
+
+// `why` nothing but injection will do.
+static void plan_injected(const struct bl_request *request,
+                          const struct bl_program *p, struct bl_plan *plan,
+                          const char *why) {
+    if (p->kind == BL_PROGRAM_FOREIGN)
+        decide(plan, BL_MECHANISM_NONE, true, foreign_reason(p));
+    else if (p->secure)
         decide(plan, BL_MECHANISM_NONE, true, secure_reason());
-    else if (master && strcmp(master, "off") == 0)
+    else if (is_switched_off())
         decide(plan, BL_MECHANISM_NONE, true, off_reason());
     else
-        use_injection(request, plan,
-                      "the program's libc is musl, the runtime needs glibc");
+        use_injection(request, plan, why);
 }
 
 // True where the preload library belongs into the environment: for this
 // program or, where it cannot serve it, for its children.
 static bool plan_bigleaf(const struct bl_request *request,
                          const struct bl_program *p, struct bl_plan *plan) {
-    const char *master = getenv("BIGLEAF");
     if (p->kind == BL_PROGRAM_FOREIGN) {
-        decide(plan, BL_MECHANISM_NONE, true,
-               bl_xprintf("the program is for %u-bit %s, the runtime for "
-                          "64-bit %s",
-                          p->bits, bl_program_machine_name(p->machine),
-                          bl_program_machine_name(bl_program_own_machine())));
+        decide(plan, BL_MECHANISM_NONE, true, foreign_reason(p));
         return false;
     }
     if (is_musl(p)) {
-        plan_musl(request, p, plan);
+        plan_injected(request, p, plan,
+                      "the program's libc is musl, the runtime needs glibc");
         return false;
     }
     if (p->secure)
         decide(plan, BL_MECHANISM_NONE, true, secure_reason());
-    else if (master && strcmp(master, "off") == 0)
+    else if (is_switched_off())
         decide(plan, BL_MECHANISM_NONE, true, off_reason());
     else if (p->kind == BL_PROGRAM_STATIC)
         plan_static(request, p, plan);
@@ -273,6 +283,9 @@ int bl_plan_make(const struct bl_command *command,
         break;
     case BL_HEAP_GLIBC:
         plan_glibc(request, program, out);
+        break;
+    case BL_HEAP_INJECTED:
+        plan_injected(request, program, out, "asked for by --heap=injected");
         break;
     case BL_HEAP_BIGLEAF:
         preload = plan_bigleaf(request, program, out);

@@ -8,7 +8,7 @@
 
 #include "cli/program.h"
 
-enum bl_heap { BL_HEAP_BIGLEAF, BL_HEAP_GLIBC, BL_HEAP_NONE };
+enum bl_heap { BL_HEAP_BIGLEAF, BL_HEAP_GLIBC, BL_HEAP_INJECTED, BL_HEAP_NONE };
 
 enum bl_mechanism {
     BL_MECHANISM_BIGLEAF,  // the runtime, preloaded or linked in

@@ -11,9 +11,10 @@
 
 #define BL_OPTION_HEAP                                                         \
     {                                                                          \
-        "heap", 0, "bigleaf|glibc|none", false,                                \
+        "heap", 0, "bigleaf|glibc|injected|none", false,                       \
             "who provides the heap: the preloaded runtime (default), the "     \
-            "program's own glibc by its tunable, or the program unchanged"     \
+            "program's own glibc by its tunable, the program itself with its " \
+            "calls of memory served from outside, or the program unchanged"    \
     }
 
 // Takes the option that the cursor stands on, where it is one of these.

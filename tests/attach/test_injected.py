@@ -47,6 +47,25 @@ int main(void) {
     printf("%lu\\n", sum); fflush(stdout);
     char c; while (read(0, &c, 1) > 0); return 3; }
 """
+THREADS_C = """
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static void *grow(void *list) {
+    for (int i = 0; i < 40000; i++) {
+        void **n = malloc(1000); memset(n, 1, 1000); *n = list; list = n; }
+    return list; }
+int main(void) {
+    pthread_t thread[2]; unsigned long sum = 0;
+    for (int i = 0; i < 2; i++) pthread_create(&thread[i], NULL, grow, NULL);
+    for (int i = 0; i < 2; i++) {
+        void *list; pthread_join(thread[i], &list);
+        for (; list; list = *(void **)list) sum += ((char *)list)[999]; }
+    printf("%lu\\n", sum); fflush(stdout);
+    char c; while (read(0, &c, 1) > 0); return 3; }
+"""
 GROW_GO = """
 package main
 import ("fmt"; "os")
@@ -241,6 +260,19 @@ class Calls(unittest.TestCase):
                 if refused(FAULT, FILE) == shortages:  # the kernel had them to give
                     self.assertGreaterEqual(huge, 6 << 10, (kind, name))
 
+    def test_asked_for(self) -> None:
+        """A dynamic program, and what it starts without our LD_PRELOAD."""
+        for words in ((HOARD, "48"), ("env", "-i", HOARD, "48")):
+            before = refused(FAULT)
+            with waiting(*words, options=("--heap=injected",)) as process:
+                self.assertEqual(process.first_line, "ready\n")
+                self.assertNotEqual(field(process.pid, "TracerPid"), "0")
+                _, share = heap_share(process.pid)
+                out, _ = process.communicate(timeout=20)
+                self.assertEqual((out, process.returncode), ("right\n", 0))
+            if refused(FAULT) == before:  # the kernel had them to give
+                self.assertGreater(share, 0.9)
+
     def test_asked_for_nothing(self) -> None:
         for options, env in ((("--pages=base",), {}), (("--heap=none",), {}),
                              ((), {"BIGLEAF": "off"})):
@@ -409,6 +441,11 @@ class Languages(unittest.TestCase):
         """A glibc without the tunable, which no compiler here has: this one's,
         with the tunable by another name."""
         self.check(GROW_C, "grow.c", ["gcc", "-O1", "-static"], WITHOUT_TUNABLE)
+
+    def test_threads_of_old_glibc(self) -> None:
+        """Each thread has an arena, which glibc opens a few base pages at a time."""
+        self.check(THREADS_C, "threads.c", ["gcc", "-O1", "-static", "-pthread"],
+                   WITHOUT_TUNABLE)
 
     def test_glibc_with_the_tunable(self) -> None:
         self.check(GROW_C, "grow.c", ["gcc", "-O1", "-static"], injected=False)

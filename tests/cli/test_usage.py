@@ -33,7 +33,7 @@ WRONG = [
     ),
     (
         ("run", "--heap=libc", "true"),
-        "bigleaf run: wrong value 'libc' for --heap: one of bigleaf|glibc|none",
+        "bigleaf run: wrong value 'libc' for --heap: one of bigleaf|glibc|injected|none",
         "run ",
     ),
     (
