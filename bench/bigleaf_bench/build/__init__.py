@@ -26,7 +26,8 @@ def add_arguments(part: argparse.ArgumentParser) -> None:
     part.add_argument("--into", type=Path, metavar="DIR",
                       help="copy the programs to DIR as NAME-VARIANT")
     part.add_argument("--table", nargs="+", type=Path, metavar="FILE",
-                      help="run every variant on these files and print one table")
+                      help="run every variant on these files, each reasoner on those of its "
+                           "kinds, and print one table")
     part.add_argument("--runs", type=int, default=3, metavar="N",
                       help="with --table: rounds, of which the median counts (default: 3)")
     part.add_argument("--seconds", type=int, default=300, metavar="N",

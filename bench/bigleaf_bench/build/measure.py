@@ -4,7 +4,8 @@
 Every run goes through `bigleaf run --report`, so that all are watched alike.
 The states take turns within a round, so that what the machine does in the
 meantime meets all of them; a file's CPU time and faults are medians over the
-rounds, the peak is the largest. Exit statuses must agree.
+rounds, the peak is the largest. Exit statuses must agree. A solver runs on the
+files of its kinds alone, so that one command serves several.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bigleaf_bench.build import recipe as recipes
+from bigleaf_bench.build.recipe import Recipe
 from bigleaf_bench.command import find_bigleaf
 from bigleaf_bench.failure import Lacking, WrongAnswer, WrongUse
 
@@ -90,10 +92,10 @@ def over_files(files: list[Figures]) -> Figures:
                    sum(f.coverage * f.peak_mib for f in files) / memory if memory else 0.0, None)
 
 
-def rounds(name: str, entries: dict[str, Path], file: Path, arguments: Namespace,
+def rounds(recipe: Recipe, entries: dict[str, Path], file: Path, arguments: Namespace,
            bigleaf: str) -> dict[str, Figures]:
     """Figures of all states on one file."""
-    first, *rest = recipes.load(name).table
+    first, *rest = recipe.table
     states = [s for s in STATES if s.variant in entries]
     runs: dict[str, list[Figures]] = {s.name: [] for s in states}
     for turn in range(arguments.runs):
@@ -101,10 +103,10 @@ def rounds(name: str, entries: dict[str, Path], file: Path, arguments: Namespace
             words = [str(entries[state.variant] / "bin" / first),
                      *(w.replace("{file}", str(file)) for w in rest)]
             runs[state.name].append(run(bigleaf, state, words, arguments.seconds))
-        print(f"{name} {file.name}: round {turn + 1} of {arguments.runs}", file=sys.stderr)
-    statuses = {name: {f.status for f in found} for name, found in runs.items()}
+        print(f"{recipe.name} {file.name}: round {turn + 1} of {arguments.runs}", file=sys.stderr)
+    statuses = {state: {f.status for f in found} for state, found in runs.items()}
     if len(set().union(*statuses.values())) > 1:
-        raise WrongAnswer(f"{name} {file}: the variants' exit statuses differ: {statuses}")
+        raise WrongAnswer(f"{recipe.name} {file}: the variants' exit statuses differ: {statuses}")
     return {state: over_rounds(found) for state, found in runs.items()}
 
 
@@ -126,9 +128,11 @@ def table(built: dict[str, dict[str, Path]], arguments: Namespace) -> None:
     print(f"{'solver':14} {'variant':12} {'CPU, s':>9} {'to plain':>9} {'peak, MiB':>9} "
           f"{'faults':>11} {'coverage':>10}")
     for name, entries in built.items():
-        if not recipes.load(name).table:
-            print(f"{name:14} its recipe names no words for a table")
+        recipe = recipes.load(name)
+        files = [f for f in arguments.table if f.suffix[1:] in recipe.takes]
+        if not files:
+            print(f"{name:14} none of these files is for it ({', '.join(recipe.takes) or 'any'})")
             continue
-        each = [rounds(name, entries, file, arguments, bigleaf) for file in arguments.table]
+        each = [rounds(recipe, entries, file, arguments, bigleaf) for file in files]
         for line in lines(name, {s: over_files([e[s] for e in each]) for s in each[0]}):
             print(line, flush=True)

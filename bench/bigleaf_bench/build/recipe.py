@@ -21,11 +21,16 @@
     words = ["minisat", "{sat.cnf}"]  # the first: a program; {NAME}: a file of solvers/smoke
     status = 10
     says = "SATISFIABLE"              # a regular expression on standard output
+
+    [table]                           # for `--table`; may be left out
+    words = ["minisat", "{file}"]
+    takes = ["cnf"]                   # what the names of its files end in
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import tomllib
 from dataclasses import dataclass
@@ -54,7 +59,7 @@ class Smoke:
 
 @dataclass(frozen=True)
 class Recipe:
-    """One recipe; `text` is its whole file, which the cache key holds."""
+    """One recipe."""
 
     name: str
     summary: str
@@ -66,11 +71,14 @@ class Recipe:
     programs: tuple[str, ...]
     smoke: tuple[Smoke, ...]
     table: tuple[str, ...]
-    text: str
+    takes: tuple[str, ...]
 
     @property
     def digest(self) -> str:
-        return hashlib.sha256(self.text.encode()).hexdigest()
+        """Of what decides about the programs: for the cache's key."""
+        parts = (self.source, self.parts, self.steps, self.programs,
+                 [(s.words, s.status, s.says) for s in self.smoke])
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def folder() -> Path:
@@ -120,6 +128,9 @@ def parse(name: str, text: str) -> Recipe:
                   for s in top.get("smoke", []))
     if not smoke:
         raise ValueError("a recipe needs a [[smoke]] test")
+    table = top.get("table", {})
+    if ("words" in table) != ("takes" in table):
+        raise ValueError("table needs words and takes")
     return Recipe(name, top["summary"], top.get("tested", True), tuple(top.get("needs", ())),
                   source, parts, tuple(top["build"]["steps"]), tuple(top["build"]["programs"]),
-                  smoke, tuple(top.get("table", {}).get("words", ())), text)
+                  smoke, tuple(table.get("words", ())), tuple(table.get("takes", ())))
