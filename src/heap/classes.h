@@ -15,10 +15,19 @@
 #define BL_CLASS_MAX (64 * BL_KIB)
 #define BL_CLASSES (BL_LINEAR_CLASSES + 8 * BL_STEPS)
 
+// True for 1 to BL_LINEAR_MAX bytes: 0 is not among them, since 0 - 1 is not.
+BL_INLINE bool bl_is_linear(size_t bytes) { return bytes - 1 < BL_LINEAR_MAX; }
+
+BL_INLINE uint32_t bl_linear_class_of(size_t bytes) {
+    return (uint32_t)((bytes - 1) >> 4);
+}
+
 // Class of a request of 0 to BL_CLASS_MAX bytes.
 BL_INLINE uint32_t bl_class_of(size_t bytes) {
-    if (BL_LIKELY(bytes <= BL_LINEAR_MAX))
-        return (uint32_t)((bytes + 15) >> 4) - (bytes != 0);
+    if (BL_LIKELY(bl_is_linear(bytes)))
+        return bl_linear_class_of(bytes);
+    if (bytes == 0)
+        return 0;
     const unsigned shift = bl_log2_floor(bytes - 1) - 3; // of 1/8 of a doubling
     const uint32_t step = (uint32_t)((bytes - 1) >> shift) - BL_STEPS;
     return BL_LINEAR_CLASSES + (shift - 5) * BL_STEPS + step;

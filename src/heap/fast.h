@@ -2,9 +2,10 @@
 //
 // The fast paths of malloc and free, inlined into the ABI functions.
 //
-// malloc asks whether the thread has a local (not before its first call, and
-// not where the heap is switched off), and whether the class's current page
-// has a free block (`bl_no_page` has none). free asks whether the address
+// malloc asks whether the request is of 1 to 256 bytes, whether the thread has
+// a local (not before its first call, and not where the heap is switched off),
+// and whether the class's current page has a free block (`bl_no_page` has
+// none). free asks whether the address
 // lies in the small part (NULL and foreign pointers do not), whether the
 // page's owner is this thread (a full page's owner is tagged, so it is not),
 // and whether a block in use starts there.
@@ -14,19 +15,18 @@
 
 #include "heap/heap.h"
 
-BL_COLD void *bl_malloc_slow(size_t bytes);
+// Serves every size.
+void *bl_malloc_slow(size_t bytes);
 BL_COLD void bl_free_elsewhere(void *p);
 
 BL_INLINE void *bl_malloc_fast(size_t bytes) {
-    if (BL_LIKELY(bytes <= BL_CLASS_MAX)) {
-        const struct bl_local *local = bl_self;
-        if (BL_UNLIKELY(local == NULL))
-            return bl_malloc_slow(bytes);
-        struct bl_page *page = local->entries[bl_class_of(bytes)].first;
-        if (BL_LIKELY(page->free != NULL))
-            return bl_page_pop(page);
-    }
-    return bl_malloc_slow(bytes);
+    const struct bl_local *local = bl_self;
+    if (BL_UNLIKELY(!bl_is_linear(bytes) || local == NULL))
+        return bl_malloc_slow(bytes);
+    struct bl_page *page = local->entries[bl_linear_class_of(bytes)].first;
+    if (BL_UNLIKELY(page->free == NULL))
+        return bl_malloc_slow(bytes);
+    return bl_page_pop(page);
 }
 
 BL_INLINE void bl_free_fast(void *p) {

@@ -103,6 +103,12 @@ BL_NOINLINE static void *own_malloc(size_t bytes) {
 }
 
 void *bl_malloc_slow(size_t bytes) {
+    const struct bl_local *local = bl_self;
+    if (BL_LIKELY(local != NULL && bytes <= BL_CLASS_MAX)) {
+        struct bl_page *page = local->entries[bl_class_of(bytes)].first;
+        if (BL_LIKELY(page->free != NULL))
+            return bl_page_pop(page);
+    }
     const struct bl_libc_heap *libc = bl_libc();
     return libc ? libc->malloc(bytes) : own_malloc(bytes);
 }

@@ -49,7 +49,7 @@ struct bl_page {
     _Atomic(uintptr_t) owner; // local or private pool, plus BL_PAGE_FULL, or
                               // BL_NOBODY. Others compare it only
     uint32_t used;            // owner: blocks handed out
-    uint16_t back;            // const: slices back to the page's first slice
+    uint16_t back;            // const: bytes back to the first slice's header
     uint16_t slices;          // const
     uint32_t carved;          // owner: blocks cut so far
     uint32_t capacity;        // const: blocks there can be
@@ -67,6 +67,9 @@ struct bl_page {
     struct bl_page *prev;
     struct bl_page *revived_next;
 };
+
+_Static_assert(BL_PAGE_SLICES_MAX * sizeof(struct bl_page) <= UINT16_MAX,
+               "`back` holds the way from a page's last slice to its first");
 
 // Of `owner`. Nobody's is not NULL: a thread without a local would match it.
 #define BL_PAGE_FULL ((uintptr_t)1)
@@ -148,7 +151,7 @@ BL_INLINE bool bl_offset_is_small(uintptr_t offset) {
 BL_INLINE struct bl_page *bl_page_at(uintptr_t offset) {
     struct bl_page *page =
         (struct bl_page *)bl_territory.slices + (offset >> BL_SLICE_SHIFT);
-    return page - page->back;
+    return (struct bl_page *)((char *)page - page->back);
 }
 
 // Number of the block that starts at `p`; at least 2^(32-shift) where none

@@ -326,5 +326,5 @@ void bl_page_check(const struct bl_page *page) {
     BL_CHECK_EQ(page->back, 0);
     BL_CHECK_EQ(page->slices, page->pool->slices);
     for (unsigned i = 1; i < page->slices; i++)
-        BL_CHECK_EQ(page[i].back, i);
+        BL_CHECK_EQ(page[i].back, i * sizeof *page);
 }

@@ -274,5 +274,5 @@ bool bl_slices_extend(uint32_t first, unsigned count, unsigned more) {
 
 void bl_page_link_slices(struct bl_page *page, unsigned slices) {
     for (unsigned i = 1; i < slices; i++)
-        page[i].back = (uint16_t)i;
+        page[i].back = (uint16_t)(i * sizeof *page);
 }
