@@ -6,6 +6,7 @@
 //
 #include "cli/attach.h"
 
+#include "cli/clock.h"
 #include "os/file.h"
 #include "os/machine.h"
 
@@ -13,7 +14,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define UNIT_PAGES (BL_HUGE_SIZE / BL_BASE_SIZE)
 #define ENOUGH_PAGES (UNIT_PAGES / 2)
@@ -267,12 +267,6 @@ static void collapse_area(struct bl_attach *a,
     }
 }
 
-static double cpu_seconds(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 void bl_attach_round(struct bl_attach *a) {
     const enum bl_thp_mode mode = bl_machine_thp_mode();
     struct areas areas = {
@@ -295,5 +289,5 @@ void bl_attach_round(struct bl_attach *a) {
     else
         a->ended = true;
     a->seconds = (double)(bl_hold_now_ns() - a->begin_ns) / 1e9;
-    a->cpu_seconds = cpu_seconds();
+    a->cpu_seconds = (double)bl_cpu_us() / 1e6;
 }

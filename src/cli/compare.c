@@ -80,7 +80,7 @@ static double value_of(const struct bl_result *r, size_t measure) {
     case 0:
         return r->wall;
     case 1:
-        return r->user + r->system;
+        return r->user + r->system + r->keeper;
     case 2:
         return r->user;
     case 3:

@@ -8,6 +8,7 @@
 
 #if defined(__x86_64__)
 
+#include "cli/clock.h"
 #include "cli/json.h"
 #include "image/elf.h"
 #include "os/backing.h"
@@ -24,6 +25,8 @@ struct kept {
 };
 
 struct keeper {
+    int program; // its first process
+    bool noted;  // what was done for it
     struct kept *at;
     size_t count;
     struct bl_inject_count made;
@@ -139,6 +142,34 @@ static void take_exec(struct keeper *k, const struct bl_trap *e) {
     bl_trap_pass(e->tid);
 }
 
+// One line for the report, if there is one.
+static void note(const char *reason, const struct bl_inject_count *made) {
+    const char *file = getenv("BIGLEAF_REPORT");
+    FILE *out = file && file[0] ? fopen(file, "ae") : NULL;
+    struct bl_json j = {.out = out};
+    if (!out)
+        return;
+    bl_json_open(&j, NULL, '{');
+    bl_json_string(&j, "schema", BL_INJECT_SCHEMA);
+    if (reason)
+        bl_json_string(&j, "reason", reason);
+    bl_json_u64(&j, "calls", made->calls);
+    bl_json_u64(&j, "answered", made->answered);
+    bl_json_u64(&j, "moves", made->moves);
+    bl_json_u64(&j, "cpu_us", bl_cpu_us());
+    bl_json_close(&j, '}');
+    fputc('\n', out);
+    fclose(out);
+}
+
+static void take_end(struct keeper *k, int tid) {
+    forget(k, tid);
+    if (tid != k->program || k->noted)
+        return;
+    note(NULL, &k->made);
+    k->noted = true;
+}
+
 static void take(struct keeper *k, const struct bl_trap *e);
 
 static void take_call(struct keeper *k, int tid) {
@@ -175,30 +206,11 @@ static void take(struct keeper *k, const struct bl_trap *e) {
         take_begin(k, e->tid);
         break;
     case BL_TRAP_END:
-        forget(k, e->tid);
+        take_end(k, e->tid);
         break;
     case BL_TRAP_PASSED:
         break;
     }
-}
-
-// One line for the report, if there is one.
-static void note(const char *reason, const struct bl_inject_count *made) {
-    const char *file = getenv("BIGLEAF_REPORT");
-    FILE *out = file && file[0] ? fopen(file, "ae") : NULL;
-    struct bl_json j = {.out = out};
-    if (!out)
-        return;
-    bl_json_open(&j, NULL, '{');
-    bl_json_string(&j, "schema", "bigleaf.injected/1");
-    if (reason)
-        bl_json_string(&j, "reason", reason);
-    bl_json_u64(&j, "calls", made->calls);
-    bl_json_u64(&j, "answered", made->answered);
-    bl_json_u64(&j, "moves", made->moves);
-    bl_json_close(&j, '}');
-    fputc('\n', out);
-    fclose(out);
 }
 
 void bl_inject_note(const char *reason) {
@@ -223,19 +235,17 @@ static void advise_data(struct bl_trace *held) {
 }
 
 void bl_inject_keep(struct bl_trace *held) {
-    struct keeper k = {0};
+    struct keeper k = {.program = held->pid};
     struct bl_trap e;
-    const int pid = held->pid;
     advise_data(held);
     if (bl_trace_release_trapped(held) < 0) {
         bl_trace_release(held);
         bl_inject_note("the kernel refused the filter that traps its calls");
         return;
     }
-    find_or_add(&k, pid)->space = new_space(false);
+    find_or_add(&k, k.program)->space = new_space(false);
     while (bl_trap_next(&e))
         take(&k, &e);
-    note(NULL, &k.made);
     free(k.at);
 }
 

@@ -81,6 +81,9 @@ bool bl_inject_extend(struct bl_inject_space *s, uint64_t end, uint64_t more);
 bool bl_inject_serve(struct bl_inject_space *s, int tid,
                      struct bl_inject_count *count, struct bl_trap_call *call);
 
+// The schema of the keeper's line in the file that BIGLEAF_REPORT names.
+#define BL_INJECT_SCHEMA "bigleaf.injected/1"
+
 // Takes over a program held at its first instruction, to its end.
 void bl_inject_keep(struct bl_trace *held);
 // Why it could not be; for the report.

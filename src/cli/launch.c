@@ -9,6 +9,7 @@
 //
 #include "cli/launch.h"
 
+#include "cli/clock.h"
 #include "cli/inject.h"
 #include "cli/lines.h"
 #include "cli/sampler.h"

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "cli/lines.h"
 
+#include "cli/inject.h"
 #include "cli/json.h"
+#include "os/file.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define SEEN_AFTER_SECONDS 0.05
+#define KEEPER_WAIT_MS 200
 
 static bool read_backing(const char *line, const char *moment,
                          struct bl_backing *out) {
@@ -104,6 +107,10 @@ static void read_refusals(const char *line, struct bl_result *result) {
 // The keeper's word on a program whose calls of memory it was to serve.
 static void take_injection(struct bl_result *result, const char *line) {
     char *reason = bl_json_get_string(line, "reason");
+    uint64_t cpu_us = 0;
+    bl_json_get_u64(line, "cpu_us", &cpu_us);
+    bl_json_get_u64(line, "calls", &result->keeper_calls);
+    result->keeper = (double)cpu_us / 1e6;
     if (!reason || result->mechanism != BL_MECHANISM_INJECTED) {
         free(reason);
         return;
@@ -122,7 +129,7 @@ static void take_line(struct bl_result *result, const char *line) {
     char *schema = bl_json_get_string(line, "schema");
     const bool ours = schema && strcmp(schema, "bigleaf.process/1") == 0 &&
                       bl_json_get_u64(line, "pid", &pid);
-    if (schema && strcmp(schema, "bigleaf.injected/1") == 0)
+    if (schema && strcmp(schema, BL_INJECT_SCHEMA) == 0)
         take_injection(result, line);
     free(schema);
     if (!ours)
@@ -203,8 +210,30 @@ static void verify_mechanism(struct bl_result *r) {
                    "taken from its environment, or was not heeded");
 }
 
+static bool keeper_has_written(const char *file) {
+    FILE *in = fopen(file, "re");
+    char *line = NULL;
+    size_t capacity = 0;
+    bool found = false;
+    while (in && !found && getline(&line, &capacity, in) > 0)
+        found = strstr(line, "\"" BL_INJECT_SCHEMA "\"") != NULL;
+    free(line);
+    if (in)
+        fclose(in);
+    return found;
+}
+
+// It learns of the program's end when this command does, and then writes.
+static void await_keeper(const char *file) {
+    for (unsigned ms = 0; ms < KEEPER_WAIT_MS && !keeper_has_written(file);
+         ms++)
+        bl_file_sleep_ms(1);
+}
+
 void bl_lines_collect(struct bl_result *result, const char *file,
                       const char *onward) {
+    if (file && result->mechanism == BL_MECHANISM_INJECTED)
+        await_keeper(file);
     FILE *in = file ? fopen(file, "re") : NULL;
     char *line = NULL;
     size_t capacity = 0;

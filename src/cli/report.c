@@ -101,6 +101,9 @@ void bl_report_text(FILE *out, const struct bl_result *r) {
     fprintf(out, "\n  page faults  %llu minor, %llu major\n",
             (unsigned long long)r->minor_faults,
             (unsigned long long)r->major_faults);
+    if (r->mechanism == BL_MECHANISM_INJECTED)
+        fprintf(out, "  keeper       %.3f s for %llu calls of memory\n",
+                r->keeper, (unsigned long long)r->keeper_calls);
     fprintf(out, "  heap by      %s: %s\n", bl_mechanism_names[r->mechanism],
             r->mechanism_why);
     if (total.bytes)
@@ -174,6 +177,7 @@ void bl_report_members(struct bl_json *j, const struct bl_result *r) {
     bl_json_real(j, "wall_seconds", r->wall, 6);
     bl_json_real(j, "user_seconds", r->user, 6);
     bl_json_real(j, "system_seconds", r->system, 6);
+    bl_json_real(j, "keeper_seconds", r->keeper, 6);
     bl_json_u64(j, "peak_rss_kib", r->peak_rss / BL_KIB);
     bl_json_u64(j, "peak_hugetlb_kib", total.hugetlb / BL_KIB);
     bl_json_u64(j, "minor_faults", r->minor_faults);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "cli/sampler.h"
 
+#include "cli/clock.h"
 #include "os/machine.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 #define SHARE 300 // 1/SHARE of the time may go into each way of looking
 #define CREDIT_US 3000
@@ -13,20 +13,6 @@
 #define MAPS_EVERY_US 1000000
 #define SCAN_EVERY_US 20000
 #define MOST_PIDS 4096
-
-uint64_t bl_now_us(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
-}
-
-// What looking costs is its processor time: on a busy machine the clock on the
-// wall would charge for other programs.
-static uint64_t spent_us(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
-}
 
 void bl_sampler_init(struct bl_sampler *s, int pid) {
     *s = (struct bl_sampler){.root = pid, .pid_count = 1};
@@ -127,12 +113,12 @@ const struct bl_snapshot *bl_sampler_end(const struct bl_sampler *s) {
 }
 
 static void look_for_descendants(struct bl_sampler *s) {
-    const uint64_t before = spent_us();
+    const uint64_t before = bl_cpu_us();
     if (bl_now_us() < s->next_scan_us)
         return;
     scan(s);
     s->next_scan_us =
-        bl_now_us() + SCAN_EVERY_US + SHARE * (spent_us() - before);
+        bl_now_us() + SCAN_EVERY_US + SHARE * (bl_cpu_us() - before);
 }
 
 // Reads smaps where memory has changed by 2 %, or the last reading is old.
@@ -146,10 +132,10 @@ static void look_at_maps(struct bl_sampler *s, uint64_t bytes, bool grows) {
     if (bytes == 0 || s->maps_spent_us + s->maps_cost_us > allowed ||
         (change <= s->seen_bytes / (grows ? 4 : 50) && now < s->next_maps_us))
         return;
-    const uint64_t before = spent_us();
+    const uint64_t before = bl_cpu_us();
     read_maps(s);
     s->seen_bytes = bytes;
-    s->maps_cost_us = spent_us() - before;
+    s->maps_cost_us = bl_cpu_us() - before;
     s->maps_spent_us += s->maps_cost_us;
     s->next_maps_us = now + MAPS_EVERY_US;
 }
@@ -167,10 +153,10 @@ static uint64_t next_sleep(struct bl_sampler *s, uint64_t bytes,
 
 uint64_t bl_sampler_look(struct bl_sampler *s) {
     look_for_descendants(s);
-    const uint64_t before = spent_us();
+    const uint64_t before = bl_cpu_us();
     const uint64_t bytes = glance(s);
     const bool grows = bytes > s->glance_bytes + s->glance_bytes / 64;
-    s->sleep_us = next_sleep(s, bytes, spent_us() - before);
+    s->sleep_us = next_sleep(s, bytes, bl_cpu_us() - before);
     s->glance_bytes = bytes;
     if (bytes > s->peak_bytes)
         s->peak_bytes = bytes;

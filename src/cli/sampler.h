@@ -39,6 +39,4 @@ uint64_t bl_sampler_look(struct bl_sampler *s);
 const struct bl_snapshot *bl_sampler_end(const struct bl_sampler *s);
 void bl_sampler_free(struct bl_sampler *s);
 
-uint64_t bl_now_us(void); // on a clock that never goes back
-
 #endif

@@ -209,6 +209,7 @@ class Calls(unittest.TestCase):
         found = report(CALLS)
         self.assertEqual(found["output"], "right\n")
         self.assertEqual(found["mechanisms"]["heap"], "injected")
+        self.assertGreater(found["keeper_seconds"], 0)
         if refused(FAULT) == shortages:  # the kernel had huge pages to give
             self.assertGreater(found["regions"]["heap"]["huge_bytes"], 32 << 20)
 
