@@ -68,6 +68,9 @@ bool bl_revived_drain(struct bl_local *local, struct bl_local *self);
 // The same for ended threads.
 bool bl_parked_drain(struct bl_local *self);
 void bl_page_report(struct bl_page *page);
+// Called on slow paths, without locks: now and then it returns what has been
+// warm for longer than the purge delay. `self` may be NULL.
+void bl_local_turn(struct bl_local *self);
 // Calls `visit` for every local there is; holds bl_lock_locals.
 void bl_locals_each(void (*visit)(struct bl_local *, void *), void *context);
 

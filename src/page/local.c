@@ -131,6 +131,13 @@ void bl_local_trim(struct bl_local *local) {
     }
 }
 
+#define TURNS_PER_PURGE 128
+
+void bl_local_turn(struct bl_local *self) {
+    if (self != NULL && ++self->turns % TURNS_PER_PURGE == 0)
+        bl_reservoir_purge(false);
+}
+
 // Pairs with the exchange in bl_revived_drain().
 void bl_page_report(struct bl_page *page) {
     const uintptr_t owner = bl_load_relaxed(&page->owner) & ~BL_PAGE_FULL;

@@ -232,6 +232,7 @@ static bool next_page(struct bl_entry *entry, struct bl_pool *pool,
 
 void *bl_entry_alloc(struct bl_entry *entry, struct bl_pool *pool,
                      uintptr_t owner) {
+    bl_local_turn(bl_self);
     for (;;) {
         struct bl_page *page = entry->first;
         if (page == &bl_no_page) {

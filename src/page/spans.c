@@ -26,6 +26,7 @@ void *bl_span_alloc(size_t bytes, size_t align, bool *zeroed) {
     BL_REQUIRE(align <= BL_SLICE_BYTES || bytes <= BL_HUGE_SIZE / 2);
     if (bl_local_attach() == NULL)
         return NULL;
+    bl_local_turn(bl_self);
     const unsigned slices = slices_for(bytes);
     const uint32_t slice =
         bl_page_take_slices(slices, slices_for(align), zeroed);

@@ -31,6 +31,30 @@ static void check_stats(const struct bl_pool *pool, size_t blocks) {
         expect_size_ge(stats.pages_in_use, 1);
 }
 
+// A program whose heap shrinks and which goes on with what it has.
+TEST(warm_units_are_returned_by_who_frees_nothing_large) {
+    enum { UNITS = 40 };
+    void *unit[UNITS];
+    fake_os_install();
+    bl_reservoir_configure(BL_BACKING_THP, 1000);
+    for (int i = 0; i < UNITS; i++)
+        unit[i] = bl_span_alloc(BL_HUGE_SIZE, 1, &(bool){false});
+    for (int i = 0; i < UNITS; i++)
+        bl_span_free(bl_page_at(bl_small_offset(unit[i])));
+    const size_t most = fake_os_mapped_bytes();
+    struct bl_pool *const pool = pool_of(4096, 16, BL_POOL_SHARED);
+    for (int round = 0; round < 100; round++) {
+        fake_os_advance_ms(50);
+        for (int i = 0; i < 64; i++)
+            block[i] = bl_pool_alloc(pool);
+        for (int i = 0; i < 64; i++)
+            bl_pool_free(pool, block[i]);
+    }
+    expect_size_le(fake_os_mapped_bytes(), most - UNITS / 2 * BL_HUGE_SIZE);
+    expect_size_le(bl_stats.units_warm_now, 1);
+    bl_reservoir_check();
+}
+
 static void fill_and_empty(struct bl_pool *pool, size_t bytes, size_t align,
                            int blocks) {
     for (int i = 0; i < blocks; i++) {
