@@ -110,7 +110,8 @@ static const char *own_heap_reason(const struct bl_result *r,
     return "";
 }
 
-static const char *unadvised_reason(enum bl_region region) {
+static const char *unadvised_reason(const struct bl_result *r,
+                                    enum bl_region region) {
     switch (region) {
     case BL_REGION_TEXT:
         return "the page cache holds this file in base pages; --image=on moves "
@@ -122,7 +123,10 @@ static const char *unadvised_reason(enum bl_region region) {
     case BL_REGION_OTHER:
         return "the program maps this for itself, past malloc";
     case BL_REGION_HEAP:
-        return "nobody advised huge pages here";
+        return r->mechanism == BL_MECHANISM_TUNABLE
+                   ? "an arena of threads, which the tunable does not reach; "
+                     "--heap=injected does"
+                   : "nobody advised huge pages here";
     case BL_REGIONS:
         break;
     }
@@ -141,7 +145,7 @@ static const char *mapping_reason(const struct bl_result *r,
     case BL_CAUSE_SHORTAGE:
         return shortage_reason(r);
     case BL_CAUSE_UNADVISED:
-        return unadvised_reason(region);
+        return unadvised_reason(r, region);
     case BL_CAUSE_NONE:
     case BL_CAUSES:
         break;

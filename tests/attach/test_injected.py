@@ -448,6 +448,23 @@ class Languages(unittest.TestCase):
         self.check(THREADS_C, "threads.c", ["gcc", "-O1", "-static", "-pthread"],
                    WITHOUT_TUNABLE)
 
+    def test_threads_are_told_of(self) -> None:
+        """What glibc's tunable does not reach is named in the report, with the remedy."""
+        if not shutil.which("gcc"):
+            self.skipTest("no gcc")
+        with tempfile.TemporaryDirectory() as folder:
+            source = Path(folder) / "threads.c"
+            source.write_text(THREADS_C)
+            program = Path(folder) / "threads"
+            subprocess.run(["gcc", "-O1", "-static", "-pthread", "-o", program, source],
+                           check=True)
+            if WITHOUT_TUNABLE[0] not in program.read_bytes():
+                self.skipTest("its libc has no tunable for huge pages")
+            found = report(program)
+        self.assertEqual(found["mechanisms"]["heap"], "glibc-tunable")
+        if found["regions"]["heap"]["bytes"] > 16 << 20:  # it was seen in time
+            self.assertIn("--heap=injected", str(found["fallbacks"]))
+
     def test_glibc_with_the_tunable(self) -> None:
         self.check(GROW_C, "grow.c", ["gcc", "-O1", "-static"], injected=False)
 
