@@ -52,7 +52,7 @@ ALSO = {
         "dlsym", "bl_libc_calloc", "bl_libc_free", "bl_libc_malloc",
         "bl_libc_mallinfo2", "bl_libc_malloc_stats", "bl_libc_malloc_trim",
         "bl_libc_malloc_usable_size", "bl_libc_mallopt", "bl_libc_memalign",
-        "bl_libc_realloc",
+        "bl_libc_realloc", "bl_switched_off",
     },
     # The dlopen and dlsym that ours jump to.
     "late.c.o": {"dlvsym"},

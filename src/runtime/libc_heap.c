@@ -46,11 +46,17 @@ static bool has_dynamic_linker(void) {
     return dlsym != NULL && getauxval(AT_BASE) != 0;
 }
 
+bool bl_libc_heap_is_chosen(void) {
+    return &bl_switched_off != NULL && bl_switched_off;
+}
+
 #else
 
 static const struct bl_libc_heap linked; // nothing is
 
 static bool has_dynamic_linker(void) { return true; }
+
+bool bl_libc_heap_is_chosen(void) { return false; }
 
 #endif
 

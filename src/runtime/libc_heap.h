@@ -8,4 +8,9 @@
 // dynamic linker allocates meanwhile our heap serves.
 const struct bl_libc_heap *bl_find_libc_heap(void);
 
+// Set before the program begins, where switch.c is in it.
+extern bool bl_switched_off __attribute__((weak));
+// Whether malloc was resolved to the libc's: ours must be off too then.
+bool bl_libc_heap_is_chosen(void);
+
 #endif

@@ -28,12 +28,16 @@ static void complain(const char *name, const char *value, const char *allowed) {
     bl_message_end(&t);
 }
 
+static bool parse_switch(const char *value, bool *out) {
+    const bool on = bl_str_eq(value, "on") || bl_str_eq(value, "1");
+    const bool known = on || bl_str_eq(value, "off") || bl_str_eq(value, "0");
+    if (known)
+        *out = on;
+    return known;
+}
+
 static void read_switch(const char *name, const char *value, bool *out) {
-    if (bl_str_eq(value, "on") || bl_str_eq(value, "1"))
-        *out = true;
-    else if (bl_str_eq(value, "off") || bl_str_eq(value, "0"))
-        *out = false;
-    else
+    if (!parse_switch(value, out))
         complain(name, value, "on or off");
 }
 
@@ -84,13 +88,16 @@ static const char *value_of(const char *entry, const char *name) {
     return *name == '\0' && *entry == '=' ? entry + 1 : NULL;
 }
 
+// The switch of [Fichte-2020].
+static bool asks_for_huge_pages(const char *entry) {
+    const char *value = value_of(entry, "GLIBC_THP_ALWAYS");
+    return value && bl_str_eq(value, "1");
+}
+
 static void read_entry(const char *entry) {
     const char *value = NULL;
-    if ((value = value_of(entry, "GLIBC_THP_ALWAYS")) != NULL) {
-        if (bl_str_eq(value, "1"))
-            bl_options.on = true;
-        return;
-    }
+    if (asks_for_huge_pages(entry))
+        bl_options.on = true;
 #define BL_SWITCH(key, name, initial, help)                                    \
     if ((value = value_of(entry, name)) != NULL)                               \
         read_switch(name, value, &bl_options.key);
@@ -116,4 +123,16 @@ void bl_options_read(char *const *environment) {
         if (entry[0] == 'B' || entry[0] == 'G')
             read_entry(entry);
     }
+}
+
+bool bl_options_leave_on(char *const *environment) {
+    bool on = true;
+    for (; *environment; environment++) {
+        const char *value = value_of(*environment, "BIGLEAF");
+        if (value)
+            parse_switch(value, &on);
+        else
+            on |= asks_for_huge_pages(*environment);
+    }
+    return on;
 }

@@ -25,5 +25,7 @@ extern struct bl_options bl_options;
 // Reads `environment` (NULL-terminated, as `environ`). A wrong value gets one
 // line on standard error, and the default stays.
 void bl_options_read(char *const *environment);
+// What it would make of `bl_options.on`; changes and says nothing.
+bool bl_options_leave_on(char *const *environment);
 
 #endif

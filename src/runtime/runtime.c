@@ -53,7 +53,7 @@ static void apply_options(char *const *environment) {
     // may not.
     if (getauxval(AT_SECURE) == 0)
         bl_options_read(environment);
-    is_off = !bl_options.on;
+    is_off = !bl_options.on || bl_libc_heap_is_chosen();
     bl_reservoir_configure(backing(), bl_options.purge_delay_ms);
     if (bl_options.report != NULL) {
         reporting_pid = bl_os_pid();

@@ -10,29 +10,24 @@
 // static-pie program of a glibc before 2.33.
 //
 // A resolver runs ahead of thread-local storage and of other indirect
-// functions, such as strcmp: it calls nothing but getauxval.
+// functions, such as strcmp: of the libc it calls nothing but getauxval. What
+// it decides holds for the runtime too (libc_heap.c), or a block of the one heap
+// would be freed in the other.
 //
-#include "base/base.h"
+#include "runtime/libc_heap.h"
+#include "runtime/options.h"
 
 #include <stddef.h>
 #include <sys/auxv.h>
 
 extern char **environ;
 
-// As options.c reads it: the last of several counts, and no other value does.
+bool bl_switched_off;
+
 static bool is_off(void) {
-    static const char name[] = "BIGLEAF=";
-    bool off = false;
-    for (char **e = environ; e && *e; e++) {
-        if (!bl_str_starts(*e, name))
-            continue;
-        const char *value = *e + sizeof name - 1;
-        if (bl_str_eq(value, "off") || bl_str_eq(value, "0"))
-            off = true;
-        else if (bl_str_eq(value, "on") || bl_str_eq(value, "1"))
-            off = false;
-    }
-    return off && getauxval(AT_SECURE) == 0;
+    bl_switched_off =
+        environ && !bl_options_leave_on(environ) && getauxval(AT_SECURE) == 0;
+    return bl_switched_off;
 }
 
 #define CHOOSE(name, ours, theirs)                                             \

@@ -114,6 +114,32 @@ def test_no_call_asks_whether_it_is_off(source: Path, tmp_path: Path) -> None:
         assert kinds[name] == "i", "not resolved at the start"
 
 
+# The last word of the environment counts, and one heap serves all functions:
+# what aligned_alloc gives (asked at each call) free takes (resolved at start).
+@pytest.mark.parametrize(
+    ("words", "served_by"),
+    [
+        ("BIGLEAF=0", "libc"),
+        ("BIGLEAF=off GLIBC_THP_ALWAYS=1", "bigleaf"),
+        ("GLIBC_THP_ALWAYS=1 BIGLEAF=off", "libc"),
+        ("GLIBC_THP_ALWAYS=0", "bigleaf"),
+        ("BIGLEAF=wrong", "bigleaf"),
+    ],
+)
+def test_the_environment_is_read_alike(
+    words: str, served_by: str, tmp_path: Path
+) -> None:
+    (tmp_path / "which.c").write_text(WHICH)
+    program = tmp_path / "which"
+    ended = run(COMMAND, "cc", "-static", "-fno-builtin", "-pthread",
+                tmp_path / "which.c", "-o", program)  # fmt: skip
+    assert (ended.status, ended.err) == (0, "")
+    if not doctor(program)["libc_malloc"]:
+        pytest.skip("the libc here is not glibc")
+    ended = run("env", "-i", *words.split(), program)
+    assert (ended.status, ended.out) == (0, f"{served_by}\n"), ended
+
+
 def test_a_libc_without_that_malloc_is_left_alone(
     source: Path, tmp_path: Path
 ) -> None:
