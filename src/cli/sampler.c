@@ -121,14 +121,19 @@ static void look_for_descendants(struct bl_sampler *s) {
         bl_now_us() + SCAN_EVERY_US + SHARE * (bl_cpu_us() - before);
 }
 
+// Processor time that reading smaps may have taken by `now`.
+static uint64_t maps_allowed(const struct bl_sampler *s, uint64_t now) {
+    return CREDIT_US + (now - s->start_us) / SHARE;
+}
+
 // Reads smaps where memory has changed by 2 %, or the last reading is old.
 // While it grows fast the next reading would be out of date at once: then by a
-// quarter, so that time is left for where it stays.
+// quarter, and half of the time allowed is left for where it stays.
 static void look_at_maps(struct bl_sampler *s, uint64_t bytes, bool grows) {
     const uint64_t now = bl_now_us();
     const uint64_t change =
         bytes > s->seen_bytes ? bytes - s->seen_bytes : s->seen_bytes - bytes;
-    const uint64_t allowed = CREDIT_US + (now - s->start_us) / SHARE;
+    const uint64_t allowed = maps_allowed(s, now) / (grows ? 2 : 1);
     if (bytes == 0 || s->maps_spent_us + s->maps_cost_us > allowed ||
         (change <= s->seen_bytes / (grows ? 4 : 50) && now < s->next_maps_us))
         return;

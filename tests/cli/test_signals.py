@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pty
+import re
 import select
 import signal
 import subprocess
@@ -44,6 +45,25 @@ def wait_for_state(pid: int, wanted: str) -> None:
             return
         time.sleep(0.02)
     pytest.fail(f"process {pid} is in state {state_of(pid)}, not {wanted}")
+
+
+def waits_of(pid: int) -> int:
+    """How often the process has waited for something so far."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    found = re.search(r"^voluntary_ctxt_switches:\s*(\d+)", status, re.M)
+    assert found
+    return int(found[1])
+
+
+def wait_for_looks(pid: int) -> None:
+    """Until the command has looked at its program anew, however busy the
+    machine is: it waits between one look and the next."""
+    seen = waits_of(pid)
+    for _ in range(500):
+        if waits_of(pid) >= seen + 10:
+            return
+        time.sleep(0.02)
+    pytest.fail("the command looks no more")
 
 
 def child_of(pid: int) -> int:
@@ -158,7 +178,7 @@ def test_a_killed_program_is_still_reported(
         "hang",
     )
     assert process.stdout and process.stdout.readline() == "grown\n"
-    time.sleep(0.3)
+    wait_for_looks(process.pid)
     os.kill(child_of(process.pid), signal.SIGKILL)
     process.communicate(timeout=20)
     assert process.returncode == -signal.SIGKILL
