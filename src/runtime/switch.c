@@ -11,7 +11,7 @@
 //
 // A resolver runs ahead of thread-local storage and of other indirect
 // functions, such as strcmp: of the libc it calls nothing but getauxval. What
-// it decides holds for the runtime too (libc_heap.c), or a block of the one heap
+// it decides holds for the runtime too (libc_heap.c), or a block of one heap
 // would be freed in the other.
 //
 #include "runtime/libc_heap.h"
