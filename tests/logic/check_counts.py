@@ -106,6 +106,7 @@ class Full:
     binary: str
     folder: pathlib.Path
     programs: pathlib.Path | None
+    only: str
 
     def write_program(self, program: str) -> pathlib.Path:
         folder = [f"--programs={self.programs}"] if self.programs else []
@@ -140,6 +141,7 @@ class Full:
         programs = {name: dict(zip(KEYS, want, strict=True)) for name, want in TABLE1.items()}
         if self.programs:
             programs |= {name: {"unique": u, "repeated": r} for name, (u, r) in WORDNET.items()}
+        programs = {name: want for name, want in programs.items() if self.only in name}
         failures = 0
         print(f"{'program':18} {'design':6} " + " ".join(f"{n:>8}" for n in threads))
         for name, want in programs.items():
@@ -158,11 +160,12 @@ def main() -> int:
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--threads", default="1,2,8,24", help="with --full")
     parser.add_argument("--programs", type=pathlib.Path, help="with --full")
+    parser.add_argument("--only", default="", help="with --full: part of a program's name")
     args = parser.parse_args()
     if not args.full:
         return 1 if check_short(args.leaflog) + check_backing(args.leaflog) else 0
     with tempfile.TemporaryDirectory() as folder:
-        full = Full(args.leaflog, pathlib.Path(folder), args.programs)
+        full = Full(args.leaflog, pathlib.Path(folder), args.programs, args.only)
         return 1 if full.check([int(n) for n in args.threads.split(",")]) else 0
 
 
