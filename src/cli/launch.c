@@ -248,18 +248,14 @@ static void take_samples(struct bl_result *out, struct bl_sampler *s) {
         out->peak_rss = s->peak_bytes;
 }
 
-static void watch(int pid, const struct signals *signals,
-                  struct bl_result *out) {
-    struct watch w = {.pid = pid, .signals = signals};
+static void watch(struct watch *w, struct bl_result *out) {
     struct rusage usage = {0};
-    bl_bystander_begin(&w.bystander);
-    bl_sampler_init(&w.sampler, pid);
-    const int status = wait_watching(&w, &usage);
-    bl_bystander_end(&w.bystander);
-    out->interrupt = w.interrupt;
+    bl_sampler_init(&w->sampler, w->pid);
+    const int status = wait_watching(w, &usage);
+    out->interrupt = w->interrupt;
     take_usage(out, status, &usage);
-    take_samples(out, &w.sampler);
-    bl_sampler_free(&w.sampler);
+    take_samples(out, &w->sampler);
+    bl_sampler_free(&w->sampler);
 }
 
 int bl_launch(const struct bl_launch *what, struct bl_result *out) {
@@ -272,10 +268,13 @@ int bl_launch(const struct bl_launch *what, struct bl_result *out) {
                               .mechanism_why = bl_xstrdup(what->plan->why)};
     char *lines = bl_scratch_file();
     signals_take(&signals);
+    struct watch w = {.signals = &signals};
+    bl_bystander_begin(&w.bystander); // there before anybody sends a signal
     const uint64_t before = bl_now_us();
-    out->pid = start(what, lines, &signals, &error);
+    out->pid = w.pid = start(what, lines, &signals, &error);
     if (out->pid > 0)
-        watch(out->pid, &signals, out);
+        watch(&w, out);
+    bl_bystander_end(&w.bystander);
     out->wall = (double)(bl_now_us() - before) / 1e6;
     signals_give_back(&signals);
     bl_lines_collect(out, lines, getenv("BIGLEAF_REPORT"));

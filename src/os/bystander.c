@@ -79,12 +79,20 @@ static bool ask(const struct bl_bystander *b, uint64_t *sent) {
            bl_os_read(b->link, sent, sizeof *sent) == (long)sizeof *sent;
 }
 
+static bool is_pending(int signal) {
+    sigset_t pending;
+    return sigpending(&pending) == 0 && sigismember(&pending, signal) == 1;
+}
+
+// The kernel keeps one pending signal of a kind: an answer for one that came
+// here may stand for the next one as well, if that is here already.
 bool bl_bystander_was_sent(struct bl_bystander *b, int signal) {
     uint64_t sent = 0;
     if (b->link >= 0 && !ask(b, &sent))
         bl_bystander_end(b); // somebody has ended or stopped it
     b->sent |= sent;
     const bool was = (b->sent & bit_of(signal)) != 0;
-    b->sent &= ~bit_of(signal);
+    if (was && !is_pending(signal))
+        b->sent &= ~bit_of(signal);
     return was;
 }

@@ -67,12 +67,13 @@ def wait_for_looks(pid: int) -> None:
 
 
 def child_of(pid: int) -> int:
+    """The program that the command runs."""
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
         with contextlib.suppress(OSError):
-            stat = (entry / "stat").read_text().rpartition(")")[2].split()
-            if int(stat[1]) == pid:
+            name, _, stat = (entry / "stat").read_text().rpartition(")")
+            if int(stat.split()[1]) == pid and "bystander" not in name:
                 return int(entry.name)
     pytest.fail(f"process {pid} has no child")
 
