@@ -75,7 +75,7 @@ def with_older_glibc(folder: Path, name: str,
         older = folder / (Path(words[0]).name + "-older")
         older.write_bytes(contents.replace(TUNABLE, TUNABLE[:-3] + b"xxx"))
         older.chmod(0o755)
-        yield f"{name}, older glibc", [str(older), *words[1:]]
+        yield f"{name} on an older glibc", [str(older), *words[1:]]
 
 
 def whole_units(program: str) -> int:
