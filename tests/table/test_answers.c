@@ -5,6 +5,7 @@
 //
 #include "bigleaf/table.h"
 #include "naive.h"
+#include "table/table.h"
 
 #include <string.h>
 
@@ -449,4 +450,30 @@ TEST(designs_live_side_by_side) {
     expect_true(bl_table_abolish_all(b.thread));
     expect_size_eq(bl_table_check(b.thread), 0);
     close_bench(&b);
+}
+
+// An answer found by its node is the same answer, and reads back as it is.
+TEST(an_answer_may_be_inserted_at_its_node) {
+    for (unsigned i = 0; i < VARIANTS; i++) {
+        struct bench b = open_bench(&variants[i]);
+        struct bl_subgoal *const sg = call_of(&b, 1);
+        const uint64_t first[] = {number(7), number(0)};
+        expect_ptr_eq(bl_answer_node(sg, first, 2), NULL);
+        expect_int_eq(bl_answer_insert(b.thread, sg, first, 2), BL_ANSWER_NEW);
+        struct bl_trie_node *const node = bl_answer_node(sg, first, 2);
+        expect_true((node != NULL) == (variants[i].design != BL_TABLE_FS));
+        for (uint64_t k = 0; node != NULL && k < 2000; k++) {
+            bl_answer_prefetch(node, number(k));
+            expect_int_eq(bl_answer_insert_at(b.thread, sg, node, number(k)),
+                          k == 0 ? BL_ANSWER_REPEATED : BL_ANSWER_NEW);
+        }
+        struct bl_answer_cursor cursor = {0};
+        const struct bl_answer *const a = bl_answer_next(sg, &cursor);
+        uint64_t read[3] = {0};
+        expect_true(bl_answer_read_n(a, read, 2));
+        expect_true(read[0] == first[0] && read[1] == first[1]);
+        expect_false(bl_answer_read_n(a, read, 1));
+        expect_false(bl_answer_read_n(a, read, 3));
+        close_bench(&b);
+    }
 }
