@@ -96,9 +96,13 @@ def agree(answer: str, known: str) -> bool:
     return answer == known or answer.split()[:1] == [known]
 
 
-def comparable(answer: str) -> str:
-    """Cores may differ, bounds may be reached or not; the rest may not."""
-    return re.sub(r"^unsat \d+ frames$", "unsat", answer)
+def contradict(one: str, other: str) -> bool:
+    """Of a model: bounds may be reached or not, and not all say in which frame
+    it fails; those that do must say the same."""
+    said = [re.sub(r"^unsat \d+ frames$", "unsat", a) for a in (one, other)]
+    if "sat" in said:
+        said = [re.sub(r"^sat in frame \d+$", "sat", a) for a in said]
+    return said[0] != said[1]
 
 
 def contradiction(records: list[dict], record: dict) -> dict | None:
@@ -109,7 +113,7 @@ def contradiction(records: list[dict], record: dict) -> dict | None:
         if other["instance"] == record["instance"] and other["set"] == record["set"] \
                 and other["purpose"] == record["purpose"] == "measure" and other["answer"] \
                 and other["category"] == record["category"] \
-                and comparable(other["answer"]) != comparable(record["answer"]):
+                and contradict(other["answer"], record["answer"]):
             return other
     return None
 

@@ -37,6 +37,16 @@ def test_a_contradiction_is_a_status(bench):
     assert all(s.startswith("contradiction (") for s in bench.statuses().values())
 
 
+@pytest.mark.parametrize(("one", "other", "wanted"), [
+    ("sat", "unsat", True), ("sat", "sat", False), ("optimum 3", "optimum 4", True),
+    # Of aigbmc and of ABC's bmc3.
+    ("sat", "sat in frame 35", False), ("sat in frame 3", "sat in frame 35", True),
+    ("unsat", "unsat 17 frames", False), ("unsat 16 frames", "unsat 17 frames", False),
+    ("sat", "unsat 17 frames", True)])
+def test_which_answers_contradict(one, other, wanted):
+    assert checks.contradict(one, other) == checks.contradict(other, one) == wanted
+
+
 def test_a_checked_answer_refutes_one_that_is_not(bench):
     bench.write("a.cnf", SAT)
     bench.write("campaign.toml", HEAD + bench.tool("no", "exit 20") + real("minisat") + BASE)
