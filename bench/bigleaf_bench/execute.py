@@ -142,7 +142,10 @@ def run(job: Job, found: tools.Found, context: Context, runner: Runner,
     if job.purpose == TLB:
         return {**record, **counted(measured, report, text)}
     record["backing"] = backing.summary(read_json(report), given)
-    return judged(job, record, measured, text, scratch, context)
+    record = judged(job, record, measured, text, scratch, context)
+    if job.purpose == PROOF and record["status"] == "ok":
+        return proven(job, record, context, runner, scratch)
+    return record
 
 
 def seconds_of(job: Job, campaign: Campaign) -> float:
@@ -165,20 +168,38 @@ def judged(job: Job, record: dict, measured: Measured, text: str, scratch: Path,
     answer = read_answer(job, answers.Ended(exit_status, text, scratch / "answer"))
     status = ended(measured, text, answer.text, context.folder, context.campaign.time)
     verdict = checks.Judged()
-    record["answer"] = answer.text if status == "ok" else ""
-    if status == "ok" and job.purpose == PROOF:
-        status, verdict = checks.proof(job.instance, scratch / "proof",
-                                       context.campaign.checks.proof_seconds)
-    elif status == "ok" and context.campaign.checks.models:
+    if status == "ok" and job.purpose != PROOF and context.campaign.checks.models:
         verdict = checks.judge(answer, job.instance)
-    if verdict.wrong:
-        status = f"wrong answer ({answer.text}: {verdict.wrong})"
-    record |= {"status": status, "checked": verdict.checked}
     objection = backing.objection(job.variant, record["backing"], text)
-    record |= {"valid": status == "ok" and not objection, "objection": objection}
-    if status not in ("ok", "timeout"):
-        record["tail"] = text[-TAIL:]
-    return record
+    record = {**record, "answer": answer.text if status == "ok" else "", "objection": objection}
+    return settled(record, status, verdict, text)
+
+
+def proven(job: Job, record: dict, context: Context, runner: Runner,
+           scratch: Path) -> dict | None:
+    """The record, its proof checked within the limits of a run and as easily
+    stopped; None when it was."""
+    program = checks.checker()
+    if not program:
+        return settled(record, f"missing tool ({checks.CHECKER})", checks.Judged(), "")
+    seconds, output = context.campaign.checks.proof_seconds, scratch / "checker"
+    measured = runner.run([program, str(job.instance.path), str(scratch / "proof"),
+                           "-t", str(max(1, int(seconds)))], output, seconds,
+                          {MARK: str(context.folder)})
+    if measured.termination == "killed":
+        return None
+    text = read_text(output)
+    status, verdict = checks.proof(text)
+    return settled(record, status or ended(measured, text, "", context.folder), verdict, text)
+
+
+def settled(record: dict, status: str, verdict: checks.Judged, text: str) -> dict:
+    """The record with its status; `text` shows what led to a bad one."""
+    if verdict.wrong:
+        status = f"wrong answer ({record['answer']}: {verdict.wrong})"
+    tail = {} if status in ("ok", "timeout") else {"tail": text[-TAIL:]}
+    return {**record, "status": status, "checked": verdict.checked,
+            "valid": status == "ok" and not record["objection"], **tail}
 
 
 def held_against(record: dict, others: list[dict]) -> tuple[dict, dict | None]:

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 
 import pytest
-from conftest import BASE, HEAD, SAT, UNSAT, VARIANTS, real
+from conftest import BASE, HEAD, SAT, UNSAT, VARIANTS, real, wait_for
 
 from bigleaf_bench import checks
 
@@ -82,6 +84,45 @@ def test_a_proof_that_does_not_hold_is_a_wrong_answer(bench):
     bench.write("campaign.toml", HEAD + PROOFS + liar + BASE)
     ended = bench.run()
     assert ended.status == 1 and "the proof does not hold" in ended.err
+
+
+def checker_that(bench, monkeypatch, body: str) -> None:
+    """Stands for drat-trim."""
+    folder = bench.folder / "checkers"
+    folder.mkdir(exist_ok=True)
+    program = folder / "drat-trim"
+    program.write_text(f"#!/bin/sh\n{body}\n", encoding="ascii")
+    program.chmod(0o755)
+    monkeypatch.setenv("BIGLEAF_BENCH_PATH", str(folder))
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_check_that_is_stopped_is_made_again(bench, monkeypatch, number):
+    bench.write("a.cnf", UNSAT)
+    head = 'isolation = "none"\n' + HEAD + PROOFS
+    bench.write("campaign.toml", head + bench.tool("right", "exit 20") + BASE)
+    checking = bench.folder / "results" / "checking"
+    checker_that(bench, monkeypatch, f"touch {checking}; sleep 60")
+    process = bench.start()
+    wait_for(checking.exists)
+    process.send_signal(number)
+    process.communicate(timeout=30)
+    wait_for(lambda: not subprocess.run(["pgrep", "-f", bench.folder / "checkers"],
+                                        stdout=subprocess.PIPE, check=False).stdout)
+    checker_that(bench, monkeypatch, "echo s VERIFIED")
+    assert bench.run().status == 0
+    assert [(r["purpose"], r["status"], r["checked"]) for r in bench.records()] == [
+        ("measure", "ok", ""), ("proof", "ok", "proof")]
+
+
+def test_a_checker_that_fails_is_a_status(bench, monkeypatch):
+    bench.write("a.cnf", UNSAT)
+    bench.write("campaign.toml", HEAD + PROOFS + bench.tool("right", "exit 20") + BASE)
+    checker_that(bench, monkeypatch, "echo no such proof; kill -SEGV $$")
+    assert bench.run().status == 0
+    proof = bench.records()[-1]
+    assert proof["status"] == "crash (signal 11)" and not proof["valid"]
+    assert "no such proof" in proof["tail"]
 
 
 def test_without_a_checker_that_is_a_status(bench, monkeypatch):
