@@ -9,6 +9,7 @@ it. A file that is no such formula gets its `problem` here and is never run.
 from __future__ import annotations
 
 import bz2
+import collections
 import contextlib
 import fnmatch
 import glob
@@ -39,6 +40,8 @@ GENERATORS = next((d for d in (HERE / "generators", HERE.parent / "instances") i
 # What a file of a format must begin with, comments left out.
 BEGINNINGS = {"aig": b"aig ", "aag": b"aag "}
 FETCH_SECONDS = 60
+# Begins the names of what is being written, and of what kill -9 leaves of it.
+UNFINISHED = ".unfinished-"
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,12 @@ class Instance:
         return f"{self.set}/{self.name}"
 
 
+def clear(folder: Path) -> None:
+    """Away with what was being written when a campaign was killed."""
+    for path in folder.glob(f"*/{UNFINISHED}*"):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
 def prepare(campaign: Campaign, folder: Path, say=lambda text: None) -> list[Instance]:
     """All instances of a campaign, in the order of the file."""
     result = []
@@ -69,22 +78,38 @@ def prepare(campaign: Campaign, folder: Path, say=lambda text: None) -> list[Ins
         found = bring(part, campaign.path.parent, target)
         if not found:
             say(f"note: instance set {part.name} is empty here, and left out")
-        result += [look_at(part, path) for path in found]
+        result += [look_at(part, name, path) for name, path in found.items()]
     return result
 
 
-def bring(part: InstanceSet, base: Path, target: Path) -> list[Path]:
+def bring(part: InstanceSet, base: Path, target: Path) -> dict[str, Path]:
+    """The files of a set by their names."""
     if part.source == "generate":
         lines = [[plain_file(word, base, target) for word in shlex.split(words)]
                  for words in part.arguments or ("",)]
-        return [generate(part, words, base, target) for words in lines
-                if not part.optional or not any(map(is_pattern, words))]
-    if part.source == "url":
-        return [unpack(path, target) for path in members(fetch(part), part, target)]
-    found = listed(part, base)
+        return named([generate(part, words, base, target) for words in lines
+                      if not part.optional or not any(map(is_pattern, words))])
+    found = members(fetch(part), part, target) if part.source == "url" else listed(part, base)
     if not found and not part.optional:
-        raise WrongUse(f"instance set {part.name}: no file matches {', '.join(part.files)}")
-    return [unpack(path, target) for path in found]
+        raise WrongUse(f"instance set {part.name}: no file matches "
+                       f"{part.member if part.source == 'url' else ', '.join(part.files)}")
+    return {name: unpack(path, target / name) for name, path in named(found).items()}
+
+
+def named(paths: list[Path]) -> dict[str, Path]:
+    """Each file by a name of its own: folders stand before it where others of
+    the set are called the same. A file and its packed twin are one."""
+    plain: dict[Path, Path] = {}
+    for path in paths:
+        plain.setdefault(path.with_suffix("") if path.suffix in PACKED else path, path)
+    depth = dict.fromkeys(plain, 1)
+    while True:
+        names = {path: "/".join(path.parts[-depth[path]:]) for path in plain}
+        counts = collections.Counter(names.values())
+        if not any(counts[name] > 1 for name in names.values()):
+            return {name: plain[path] for path, name in names.items()}
+        for path, name in names.items():
+            depth[path] += counts[name] > 1
 
 
 def listed(part: InstanceSet, base: Path) -> list[Path]:
@@ -102,12 +127,12 @@ def listed(part: InstanceSet, base: Path) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
-def unpack(path: Path, target: Path) -> Path:
-    """The plain file: itself, or what it holds, written once."""
+def unpack(path: Path, plain: Path) -> Path:
+    """The plain file: itself, or what it holds, written once to `plain`."""
     opener = PACKED.get(path.suffix)
     if not opener:
         return path
-    plain = target / path.stem
+    plain.parent.mkdir(parents=True, exist_ok=True)
     if plain.exists() and path.exists() and plain.stat().st_mtime >= path.stat().st_mtime:
         return plain
     try:
@@ -123,7 +148,7 @@ def unpack(path: Path, target: Path) -> Path:
 @contextlib.contextmanager
 def whole(path: Path):
     """A file that is there in full or not at all."""
-    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as out:
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=UNFINISHED, delete=False) as out:
         try:
             yield out
             out.close()
@@ -156,7 +181,10 @@ def plain_file(word: str, base: Path, target: Path) -> str:
     """A generator's argument; of a pattern of files the first, unpacked."""
     word = os.path.expandvars(word)
     found = sorted(glob.glob(word, root_dir=base)) if "/" in word else []
-    return str(unpack((base / found[0]).absolute(), target)) if found else word
+    if not found:
+        return word
+    path = (base / found[0]).absolute()
+    return str(unpack(path, target / path.stem))
 
 
 def generate(part: InstanceSet, words: list[str], base: Path, target: Path) -> Path:
@@ -208,22 +236,24 @@ def members(path: Path, part: InstanceSet, target: Path) -> list[Path]:
         return [path]
     folder = target / "archive"
     if not folder.exists():
-        with tempfile.TemporaryDirectory(dir=target) as unfinished:
-            # Python 3.11.4 and later refuse what leads out of the folder; before,
-            # the checksum must do.
-            safe = hasattr(tarfile, "data_filter") and path.suffix != ".zip"
-            extract = {"filter": "data"} if safe else {}
-            shutil.unpack_archive(path, unfinished, **extract)
-            shutil.copytree(unfinished, folder)
+        unfinished = tempfile.mkdtemp(dir=target, prefix=UNFINISHED)
+        # Python 3.11.4 and later refuse what leads out of the folder; before,
+        # the checksum must do.
+        safe = hasattr(tarfile, "data_filter") and path.suffix != ".zip"
+        try:
+            shutil.unpack_archive(path, unfinished, **({"filter": "data"} if safe else {}))
+        except (shutil.ReadError, EOFError, lzma.LZMAError, tarfile.TarError) as error:
+            raise WrongUse(f"{part.url}: no archive that can be unpacked: {error}") from None
+        os.replace(unfinished, folder)
     return sorted(p for p in folder.rglob("*") if p.is_file()
                   and fnmatch.fnmatch(p.relative_to(folder), part.member))
 
 
-def look_at(part: InstanceSet, path: Path) -> Instance:
+def look_at(part: InstanceSet, name: str, path: Path) -> Instance:
     kind = part.format or path.suffix.lstrip(".")
     expected = next((a for pattern, a in part.answers.items()
-                     if fnmatch.fnmatch(path.name, pattern)), "")
-    return Instance(part.name, path.name, path, kind, part.family or part.name, expected,
+                     if fnmatch.fnmatch(name, pattern) or fnmatch.fnmatch(path.name, pattern)), "")
+    return Instance(part.name, name, path, kind, part.family or part.name, expected,
                     problem(path, kind), part.parameters)
 
 

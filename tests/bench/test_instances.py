@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import bz2
+import contextlib
 import functools
 import gzip
 import hashlib
 import http.server
 import lzma
+import shutil
 import tarfile
 import threading
+from pathlib import Path
 
 import pytest
 from conftest import SAT, UNSAT
@@ -19,6 +22,10 @@ from bigleaf_bench import campaign, instances
 from bigleaf_bench.failure import Lacking, WrongUse
 
 REST = '[[tools]]\nuse = "minisat"\nsets = ["all"]\n[[variants]]\nname = "base"\n'
+
+
+def sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def prepared(folder, text: str, say=lambda text: None):
@@ -50,6 +57,35 @@ def test_folders_and_sets_that_may_be_empty(tmp_path):
     assert said[-1] == "note: instance set all is empty here, and left out"
 
 
+def test_files_of_one_name_keep_apart(tmp_path):
+    for year, text in (("2019", SAT), ("2020", UNSAT)):
+        (tmp_path / year).mkdir()
+        (tmp_path / year / "b.cnf").write_text(text, encoding="ascii")
+        with gzip.open(tmp_path / year / "a.cnf.gz", "wb") as file:
+            file.write(text.encode())
+    (tmp_path / "2020" / "a.cnf").write_text(UNSAT, encoding="ascii")
+    (tmp_path / "2020" / "c.cnf").write_text(SAT, encoding="ascii")
+    found = prepared(tmp_path, 'files = ["20*/*"]\nanswers = {"b*" = "x", "2019/a*" = "sat"}')
+    assert [(i.name, i.path.read_text(encoding="ascii"), i.expected) for i in found] == [
+        ("2019/a.cnf", SAT, "sat"), ("2019/b.cnf", SAT, "x"),
+        # Packed and unpacked it is one.
+        ("2020/a.cnf", UNSAT, ""), ("2020/b.cnf", UNSAT, "x"), ("c.cnf", SAT, "")]
+
+
+def test_what_a_killed_campaign_was_writing_is_removed(tmp_path):
+    target = tmp_path / "made" / "all"
+    target.mkdir(parents=True)
+    with contextlib.suppress(KeyboardInterrupt), instances.whole(target / "a.cnf"):
+        shutil.copytree(target, tmp_path / "killed" / "all")
+        raise KeyboardInterrupt
+    left = tmp_path / "killed" / "all"
+    (left / f"{instances.UNFINISHED}folder" / "deep").mkdir(parents=True)
+    (left / "b.cnf").write_text(SAT, encoding="ascii")
+    assert len(list(left.iterdir())) == 3 and not list(target.iterdir())
+    instances.clear(tmp_path / "killed")
+    assert [p.name for p in left.iterdir()] == ["b.cnf"]
+
+
 @pytest.fixture
 def archive(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -63,7 +99,7 @@ def archive(tmp_path, monkeypatch):
 
 
 def test_archives_by_url_and_checksum(tmp_path, archive):
-    digest = hashlib.sha256(archive.read_bytes()).hexdigest()
+    digest = sha256(archive)
     text = f'url = "{archive.as_uri()}"\nsha256 = "{digest}"\nmember = "*.cnf"'
     assert [i.name for i in prepared(tmp_path, text)] == ["a.cnf", "b.cnf"]
     archive.unlink()
@@ -77,6 +113,23 @@ def test_what_comes_is_checked(tmp_path, archive):
     with pytest.raises(Lacking, match="No such file"):
         prepared(tmp_path, f'url = "{archive.as_uri()}.not"\nsha256 = "{"0" * 64}"')
     assert not list((tmp_path / "cache").rglob("set.tar.gz"))
+    archive.write_bytes(archive.read_bytes()[:100])
+    text = f'url = "{archive.as_uri()}"\nsha256 = "{sha256(archive)}"'
+    with pytest.raises(WrongUse, match="no archive that can be unpacked"):
+        prepared(tmp_path, text)
+
+
+def test_an_archive_is_unpacked_whole_or_not_at_all(tmp_path, archive, monkeypatch):
+    text = f'url = "{archive.as_uri()}"\nsha256 = "{sha256(archive)}"\nmember = "*.cnf"'
+
+    def killed(path, folder, **_):
+        (Path(folder) / "a.cnf").write_text(SAT, encoding="ascii")
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(shutil, "unpack_archive", killed)
+        prepared(tmp_path, text)
+    assert [i.name for i in prepared(tmp_path, text)] == ["a.cnf", "b.cnf"]
 
 
 def test_circuits_are_unrolled(tmp_path):
@@ -96,7 +149,7 @@ def test_archives_by_http(tmp_path, archive):
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         url = f"http://127.0.0.1:{server.server_port}"
-        digest = hashlib.sha256(archive.read_bytes()).hexdigest()
+        digest = sha256(archive)
         text = f'url = "{url}/set.tar.gz"\nsha256 = "{digest}"\nmember = "*.cnf"'
         assert [i.name for i in prepared(tmp_path, text)] == ["a.cnf", "b.cnf"]
         with pytest.raises(Lacking, match="ile not found"):

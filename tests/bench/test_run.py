@@ -94,7 +94,7 @@ def test_broken_instances_are_not_run(bench):
     assert {r["instance"]: r["status"] for r in bench.records()} == {
         "good.cnf": "ok", "empty.cnf": "broken instance (is empty)",
         "bad.cnf": "broken instance (1 clauses, but the header says 9)",
-        "torn.cnf.xz": "broken instance (cannot be unpacked as .xz)"}
+        "torn.cnf": "broken instance (cannot be unpacked as .xz)"}
 
 
 def test_a_run_that_is_not_what_its_label_says_is_not_counted(bench):
