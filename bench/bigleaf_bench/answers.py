@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy
 
 UNKNOWN = ""
+FORMULAS = ("cnf", "smt2")
 ANSWERS = {"SATISFIABLE": "sat", "UNSATISFIABLE": "unsat"}
 
 
@@ -147,6 +148,15 @@ def goal(ended: Ended) -> Answer:
     lines = [line.strip() for line in ended.text.splitlines() if line.strip()]
     said = f": {lines[-1][:60]}" if lines else ""
     return Answer(("true" if ended.exit_status == 0 else "false") + said)
+
+
+def of_benchexec(said: str, kind: str) -> Answer:
+    """What a tool-info module makes of a run: of a formula "true" means that it
+    is satisfiable, of a program or a circuit that its property holds."""
+    word = said.lower().partition("(")[0]
+    holds = {"true": "sat", "false": "unsat"} if kind in FORMULAS else {
+        "true": "unsat", "false": "sat"}
+    return Answer(holds.get(word, UNKNOWN))
 
 
 READERS = {f.__name__: f for f in (

@@ -234,9 +234,7 @@ def read_answer(job: Job, end: answers.Ended) -> answers.Answer:
     run_ = CURRENT_BASETOOL.Run(
         [], ProcessExitCode.create(value=end.exit_status or 0),
         CURRENT_BASETOOL.RunOutput(end.text.splitlines(keepends=True)), None)
-    said = adapter.determine_result(run_)
-    known = {"true": "unsat", "false": "sat", "sat": "sat", "unsat": "unsat"}
-    return answers.Answer(known.get(said.lower(), ""))
+    return answers.of_benchexec(adapter.determine_result(run_), job.instance.format)
 
 
 def ended(measured: Measured, text: str, answer: str, folder: Path, time: str = "cpu") -> str:

@@ -219,12 +219,13 @@ def benchexec_tool(name: str, wrong) -> Tool:
         module = importlib.import_module(f"benchexec.tools.{name}")
     except ImportError:
         raise wrong("use", f"BenchExec has no tool-info module '{name}'") from None
-    from benchexec.tooladapter import adapt_to_current_version, create_tool_locator
+    from benchexec.tooladapter import CURRENT_BASETOOL, adapt_to_current_version
+    from benchexec.tools.template import ToolNotFoundException
 
     adapter = adapt_to_current_version(module.Tool())
-    locator = create_tool_locator(None)
+    locator = CURRENT_BASETOOL.ToolLocator(use_path=True, use_current=True)
     try:
-        program = adapter.executable(locator)
-    except Exception:  # BenchExec's own class for "not found"
+        program = os.path.abspath(adapter.executable(locator))
+    except ToolNotFoundException:
         program = name
     return Tool(name, adapter.name(), (), "benchexec", (Form(program, ()),), adapter=adapter)

@@ -42,6 +42,13 @@ def test_dialects(reader, status, text, wanted):
     assert answers.READERS[reader](Ended(status, text)).text == wanted
 
 
+@pytest.mark.parametrize(("said", "kind", "wanted"), [
+    ("true", "smt2", "sat"), ("false", "cnf", "unsat"), ("unknown", "cnf", ""),
+    ("true", "c", "unsat"), ("false(unreach-call)", "i", "sat"), ("OUT OF MEMORY", "c", "")])
+def test_verdicts_of_benchexec(said, kind, wanted):
+    assert answers.of_benchexec(said, kind).text == wanted
+
+
 def test_models_from_both_places(tmp_path):
     path = tmp_path / "answer"
     path.write_text("SAT\n1 -2 0\n", encoding="ascii")

@@ -149,6 +149,22 @@ assert sys.argv[3:5] == ["--sample=1/7", "--"]
     assert "4.0e+03  3.0e+01       0.75" in ended.out
 
 
+@pytest.mark.parametrize("name", ["kissat", "z3"])
+def test_tools_of_benchexec(bench, monkeypatch, name):
+    """A module of BenchExec's present interface, and one of the older."""
+    text = {"kissat": "s UNSATISFIABLE", "z3": "unsat"}[name]
+    bench.write(name, f"#!/bin/sh\n[ $1 != --version ] || exit\necho {text}\n").chmod(0o755)
+    monkeypatch.setenv("PATH", str(bench.folder), prepend=":")
+    bench.write("a.cnf", UNSAT)
+    bench.write("campaign.toml", HEAD + 'answers = {"*" = "unsat"}\n[[tools]]\n'
+                f'use = "benchexec:{name}"\nsets = ["all"]\ncategory = "SAT"\n' + BASE)
+    ended = bench.run()
+    assert ended.status == 0, ended.err
+    record, = bench.records()
+    assert (record["tool"], record["status"], record["answer"]) == (name, "ok", "unsat")
+    assert record["command"] == [str(bench.folder / name), str(bench.folder / "a.cnf")]
+
+
 def test_glibc_s_own_tunable_is_a_variant(bench):
     bench.write("a.cnf", UNSAT)
     bench.write("campaign.toml", HEAD + real("minisat") + BASE + '[[variants]]\nname = "glibc"\n')
