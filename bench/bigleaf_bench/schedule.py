@@ -9,8 +9,9 @@ slows down favours none. Equal seeds give equal orders.
 
 from __future__ import annotations
 
+import hashlib
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bigleaf_bench.campaign import Campaign, ToolUse
 from bigleaf_bench.instances import Instance
@@ -60,22 +61,30 @@ def after(campaign: Campaign, records: list[dict], all_blocks: list[Block]) -> l
     They run when all that is timed is done, for they disturb.
     """
     first = {job.key: job for block in all_blocks for job in block if not job.repetition}
+    solved = [(first[r["key"]], r["answer"]) for r in sorted(records, key=lambda r: r["key"])
+              if r["key"] in first and r["status"] == "ok"]
     result = []
-    counted: dict[str, int] = {}
-    seen = set()
-    for record in sorted(records, key=lambda r: r["key"]):
-        job = first.get(record["key"])
-        if job is None or record["status"] != "ok":
-            continue
-        pair = (job.use.name, job.instance.key)
-        if campaign.checks.proofs and record["answer"] == "unsat":
-            result.append([Job(job.use, job.instance, job.variant, 0, PROOF)])
-        if campaign.tlb and pair not in seen and wanted(campaign, counted, pair[0]):
-            seen.add(pair)
-            result.append([Job(job.use, job.instance, campaign.variants[0], 0, TLB)])
+    if campaign.checks.proofs:
+        result += [[replace(job, purpose=PROOF)] for job, answer in solved if answer == "unsat"]
+    if campaign.tlb:
+        result += [[job] for job in counted(campaign, [job for job, _ in solved])]
     return result
 
 
-def wanted(campaign: Campaign, counted: dict[str, int], tool: str) -> bool:
-    counted[tool] = counted.get(tool, 0) + 1
-    return not campaign.tlb.per_tool or counted[tool] <= campaign.tlb.per_tool
+def counted(campaign: Campaign, solved: list[Job]) -> list[Job]:
+    """One run per tool and instance, or `per_tool` of each tool: by lot, so that
+    all sets have a chance, but by each pair's own, so that a campaign that goes
+    on with more of them solved chooses the same ones again."""
+    jobs = {(job.use.name, job.instance.key): replace(job, variant=campaign.variants[0],
+                                                      purpose=TLB) for job in solved}
+    chosen: dict[str, int] = {}
+    result = []
+    for job in sorted(jobs.values(), key=lambda job: lot(campaign.seed, job.key)):
+        chosen[job.use.name] = chosen.get(job.use.name, 0) + 1
+        if not campaign.tlb.per_tool or chosen[job.use.name] <= campaign.tlb.per_tool:
+            result.append(job)
+    return result
+
+
+def lot(seed: int, key: str) -> bytes:
+    return hashlib.sha256(f"{seed}|{key}".encode()).digest()

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from bigleaf_bench import campaign, schedule
@@ -91,3 +93,21 @@ def test_pairs_stand_together_in_a_seeded_order(tmp_path):
     other = parsed(tmp_path, "seed = 2\nrepetitions = 2\n" + GOOD)
     assert [j.key for b in schedule.blocks(other, instances(tmp_path, 8)) for j in b] != \
         [j.key for b in blocks for j in b]
+
+
+def test_misses_are_counted_on_a_few_of_all_sets(tmp_path):
+    text = GOOD.replace("[[tools]]", '[[instances]]\nname = "more"\nfiles = ["*"]\n[[tools]]')
+    text = text.replace('sets = ["all"]', 'sets = ["all", "more"]')
+    few = parsed(tmp_path, f"{text}[tlb]\nper_tool = 6\n")
+    found = [*instances(tmp_path, 20), *(replace(i, set="more") for i in instances(tmp_path, 20))]
+    blocks = schedule.blocks(few, found)
+    records = [{"key": job.key, "status": "ok", "answer": "sat"} for b in blocks for job in b]
+    chosen = [b[0] for b in schedule.after(few, records, blocks)]
+    assert len(chosen) == 6 and {j.instance.set for j in chosen} == {"all", "more"}
+    assert all(j.purpose == "tlb" and j.variant.name == "base" for j in chosen)
+    # What is solved later draws its own lot: at most it takes another's place.
+    part = [b[0] for b in schedule.after(few, records[:60], blocks)]
+    solved = {r["key"].split("|")[2] for r in records[:60]}
+    assert [j for j in chosen if j.instance.key in solved] == [j for j in part if j in chosen]
+    every = parsed(tmp_path, f"{text}[tlb]\n")
+    assert len(schedule.after(every, records, blocks)) == 40
