@@ -281,7 +281,8 @@ def tlb_misses(told: dict) -> dict | None:
                 "by": f"emulator, {told['geometry']['name']}"}
     for event in told.get("events", []):
         name = event["name"].lower()
-        if "dtlb" in name and "load" in name:
+        counted_both = None not in (event["base"], event["bigleaf"])
+        if counted_both and "dtlb" in name and "load" in name:
             return {"base": event["base"], "huge": event["bigleaf"], "by": event["name"]}
     return None
 

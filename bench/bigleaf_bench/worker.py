@@ -13,6 +13,7 @@ from __future__ import annotations
 import ctypes
 import json
 import logging
+import os
 import signal
 import sys
 
@@ -62,7 +63,11 @@ def main() -> int:
         request = json.loads(line)
         if env := request["run"].get("environments"):
             env["keepEnv"] = dict.fromkeys(env["keepEnv"])
-        print(json.dumps(worker.run(request)), flush=True)
+        try:
+            print(json.dumps(worker.run(request)), flush=True)
+        except BrokenPipeError:  # the campaign was killed
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            break
     return 0
 
 
