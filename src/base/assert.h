@@ -18,6 +18,8 @@
 #define BL_COLD __attribute__((cold, noinline))
 #define BL_NORETURN __attribute__((noreturn))
 #define BL_EXPORT __attribute__((visibility("default")))
+// Of a variable that is read often: found by its distance, not by a table.
+#define BL_HIDDEN __attribute__((visibility("hidden")))
 #define BL_MUST_USE __attribute__((warn_unused_result))
 
 // One line on standard error, then abort. Defined by `os`, which can write.

@@ -64,7 +64,7 @@ struct bl_territory {
     _Atomic(uintptr_t) small_bytes;
     _Atomic(uintptr_t) large_bytes; // atomic: likewise, of the large part
 };
-extern struct bl_territory bl_territory;
+extern struct bl_territory bl_territory BL_HIDDEN;
 
 // What the page layer keeps for each unit of the small part.
 #define BL_SLICE_INFO_BYTES (8 * BL_KIB)
