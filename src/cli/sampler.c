@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #define SHARE 300 // 1/SHARE of the time may go into each way of looking
-#define CREDIT_US 3000
+#define CREDIT_US 6000
 #define LEAST_SLEEP_US 2000
 #define MOST_SLEEP_US 50000
 #define MAPS_EVERY_US 1000000

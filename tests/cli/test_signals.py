@@ -60,7 +60,7 @@ def wait_for_looks(pid: int) -> None:
     machine is: it waits between one look and the next."""
     seen = waits_of(pid)
     for _ in range(500):
-        if waits_of(pid) >= seen + 10:
+        if waits_of(pid) >= seen + 20:
             return
         time.sleep(0.02)
     pytest.fail("the command looks no more")
