@@ -82,7 +82,7 @@ def run(campaign: Campaign, options: Options, say) -> list[dict]:
         claim(campaign, folder)
         if options.executor == "local":
             clear(folder, say)
-        instances.clear(folder / "instances")
+        instances.clear(folder)
         found = instances.prepare(campaign, folder / "instances", say)
         noted = environment.note(bigleaf)
         context = execute.Context(campaign, folder, bigleaf, bool(noted.get("page_reporting")))

@@ -62,10 +62,11 @@ class Instance:
         return f"{self.set}/{self.name}"
 
 
-def clear(folder: Path) -> None:
+def clear(results: Path) -> None:
     """Away with what was being written when a campaign was killed."""
-    for path in folder.glob(f"*/{UNFINISHED}*"):
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    for place in ("", "instances/*/"):
+        for path in results.glob(f"{place}{UNFINISHED}*"):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 def prepare(campaign: Campaign, folder: Path, say=lambda text: None) -> list[Instance]:

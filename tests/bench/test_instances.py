@@ -76,9 +76,9 @@ def test_what_a_killed_campaign_was_writing_is_removed(tmp_path):
     target = tmp_path / "made" / "all"
     target.mkdir(parents=True)
     with contextlib.suppress(KeyboardInterrupt), instances.whole(target / "a.cnf"):
-        shutil.copytree(target, tmp_path / "killed" / "all")
+        shutil.copytree(target, tmp_path / "killed" / "instances" / "all")
         raise KeyboardInterrupt
-    left = tmp_path / "killed" / "all"
+    left = tmp_path / "killed" / "instances" / "all"
     (left / f"{instances.UNFINISHED}folder" / "deep").mkdir(parents=True)
     (left / "b.cnf").write_text(SAT, encoding="ascii")
     assert len(list(left.iterdir())) == 3 and not list(target.iterdir())
