@@ -261,10 +261,10 @@ def ended(measured: Measured, text: str, answer: str, folder: Path, time: str = 
 
 
 def counted(measured: Measured, report: Path, text: str) -> dict:
-    """Of a run under `bigleaf tlb`: misses by page size."""
+    """Of a run under `bigleaf tlb`: misses by page size, of the whole run or none."""
     told = read_json(report)
     misses = tlb_misses(told) if told else None
-    if misses is None:
+    if misses is None or measured.termination or measured.signal:
         status = ended(measured, text, "", report.parent)
         if measured.exit_status == LACKS or "unknown command" in text:
             status = "missing tool (bigleaf tlb)"
@@ -274,17 +274,16 @@ def counted(measured: Measured, report: Path, text: str) -> dict:
 
 def tlb_misses(told: dict) -> dict | None:
     """Misses of data accesses that walk the page table, without and with
-    Bigleaf: emulated, or counted by the processor (bigleaf-report(5))."""
+    Bigleaf: emulated, or the first event that the processor counted, which is
+    this one of all that `bigleaf tlb` knows (bigleaf-report(5))."""
     if told.get("by") == "emulator":
         data = told["total"]["data"]
         return {"base": data["base"]["walks"], "huge": data["backed"]["walks"],
                 "by": f"emulator, {told['geometry']['name']}"}
-    for event in told.get("events", []):
-        name = event["name"].lower()
-        counted_both = None not in (event["base"], event["bigleaf"])
-        if counted_both and "dtlb" in name and "load" in name:
-            return {"base": event["base"], "huge": event["bigleaf"], "by": event["name"]}
-    return None
+    event = told["events"][0]
+    if event["base"] is None or event["bigleaf"] is None:
+        return None
+    return {"base": event["base"], "huge": event["bigleaf"], "by": event["name"]}
 
 
 def read_json(path: Path) -> dict | None:

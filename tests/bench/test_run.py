@@ -125,11 +125,34 @@ def test_programs_built_for_a_variant(bench):
         assert found[name]["command"][0] == str(bench.folder / f"cadical-{name}")
 
 
+MISSES = {"schema": "bigleaf.tlb/1", "by": "emulator", "geometry": {"name": "haswell"},
+          "total": {"data": {"base": {"walks": 4000}, "huge": {"walks": 10},
+                             "backed": {"walks": 30}}}}
+
+
+@pytest.mark.parametrize(("number", "termination", "status"), [
+    (None, "", "ok"), (15, "cputime-soft", "timeout"), (11, "", "crash (signal 11)"),
+    (9, "memory", "out of memory")])
+def test_misses_of_a_part_of_a_run_are_none(tmp_path, number, termination, status):
+    path = tmp_path / "report.json"
+    path.write_text(json.dumps(MISSES), encoding="ascii")
+    measured = Measured(6.5, 7.0, None, None if number else 20, number, termination, "", True)
+    found = execute.counted(measured, path, "")
+    assert found["status"] == status and ("tlb" in found) == (status == "ok")
+
+
+def test_misses_by_counters():
+    # Those of AMD; null where the processor had no room to count.
+    events = [{"name": "ls_l1_d_tlb_miss.all_l2_miss", "base": 90, "bigleaf": 30},
+              {"name": "ls_l1_d_tlb_miss.all", "base": None, "bigleaf": None}]
+    told = {"by": "counters", "events": events}
+    assert execute.tlb_misses(told) == {"base": 90, "huge": 30,
+                                        "by": "ls_l1_d_tlb_miss.all_l2_miss"}
+    assert execute.tlb_misses({**told, "events": events[1:]}) is None
+
+
 def test_misses_of_the_tlb_come_from_runs_of_their_own(bench):
-    report = {"schema": "bigleaf.tlb/1", "by": "emulator", "geometry": {"name": "haswell"},
-              "total": {"data": {"base": {"walks": 4000}, "huge": {"walks": 10},
-                                 "backed": {"walks": 30}}}}
-    text = json.dumps(report)
+    text = json.dumps(MISSES)
     # Stands for bigleaf: `tlb` writes a report, all else is the real one.
     stand_in = bench.write("bigleaf.py", f"""#!/usr/bin/env python3
 import os, sys
