@@ -3,7 +3,8 @@
 
 On a terminal a bar of rich, elsewhere one line per run. The remaining time is
 estimated by what is known: this tool on this instance in another variant, else
-this tool, else a third of the limit.
+this tool, else a third of the limit; proofs and misses of the TLB by others of
+their kind, and the first of them by what was measured.
 """
 
 from __future__ import annotations
@@ -15,7 +16,10 @@ import threading
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from bigleaf_bench.schedule import Job
+from bigleaf_bench.schedule import MEASURE, PROOF, TLB, Job
+
+# How many times as long as a measured run another takes, roughly.
+TIMES = {MEASURE: 1.0, PROOF: 2.0, TLB: 10.0}
 
 
 def duration(seconds: float) -> str:
@@ -31,19 +35,20 @@ class Estimate:
 
     def __init__(self, limit: float):
         self.limit = limit
-        self.pairs: dict[tuple[str, str], list[float]] = {}
-        self.tools: dict[str, list[float]] = {}
+        self.known: dict[tuple[str, ...], list[float]] = {}
 
     def learn(self, record: dict) -> None:
-        if record["purpose"] != "measure":
-            return
-        seconds = record.get("wall_seconds", 0.0)
-        self.pairs.setdefault((record["tool"], record["instance"]), []).append(seconds)
-        self.tools.setdefault(record["tool"], []).append(seconds)
+        tool, place = record["tool"], (record["set"], record["instance"])
+        for key in ((record["purpose"], tool, *place), (record["purpose"], tool)):
+            self.known.setdefault(key, []).append(record.get("wall_seconds", 0.0))
 
     def of(self, job: Job) -> float:
-        known = self.pairs.get((job.use.name, job.instance.name)) or self.tools.get(job.use.name)
-        return statistics.fmean(known) if known else self.limit / 3
+        place = (job.use.name, job.instance.set, job.instance.name)
+        for purpose, times in ((job.purpose, 1.0), (MEASURE, TIMES[job.purpose])):
+            known = self.known.get((purpose, *place)) or self.known.get((purpose, job.use.name))
+            if known:
+                return times * statistics.fmean(known)
+        return TIMES[job.purpose] * self.limit / 3
 
 
 class Voice:
