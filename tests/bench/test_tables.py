@@ -132,6 +132,25 @@ def test_text_names_what_is_missing_and_what_is_not_counted(results):
     assert max(widths) < 160
 
 
+def test_each_row_names_what_ran_for_it(folder):
+    rows = [record("aigbmc", "m.aig", v, 9, category="HWMC", stands_in="bmc3 of ABC")
+            for v in ("base", "thp")]
+    rows += [record("cbmc", "p.c", v, 0, "missing tool (cbmc)", category="SWMC")
+             for v in ("base", "thp")]
+    rows += [record("minisat-on-cbmc", "p.cnf", v, 9, category="SWMC") for v in ("base", "thp")]
+    with (folder / "runs.jsonl").open("a", encoding="ascii") as file:
+        file.writelines(json.dumps(r) + "\n" for r in rows)
+    results = Results.load(folder)
+    said = tables.remarks(results)
+    assert "aigbmc: bmc3 of ABC stood in" in said
+    assert ("cbmc: no run that counts; missing tool (cbmc); of SWMC ran minisat-on-cbmc") in said
+    third = {row[1]: row for row in tables.table_3(results)}
+    assert third["aigbmc"][0] == "HWMC" and third["aigbmc"][-1] == "1"
+    assert third["cbmc"] == ["SWMC", "cbmc", "-", "-", "-", "-", "0"]
+    page = report.page(results)
+    assert "bmc3 of ABC stood in" in page and "of SWMC ran minisat-on-cbmc" in page
+
+
 def test_csv_and_latex(results):
     second, third = tables.paper(results, "csv").split("\n\n")
     assert next(csv.DictReader(io.StringIO(second)))["s [%]"] == "25.00"
