@@ -7,10 +7,15 @@ that a model of a million variables is checked in a fraction of a second.
 
 from __future__ import annotations
 
+import re
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy
+
+COMMENT = re.compile(rb"^c.*$", re.MULTILINE)
+HARD = re.compile(rb"^h", re.MULTILINE)
 
 
 class Broken(Exception):
@@ -48,21 +53,30 @@ class Formula:
         return [self.literals[self.starts[c - 1]:ends[c - 1]].tolist() for c in clauses]
 
 
-def header(lines: list[bytes]) -> tuple[list[bytes], int]:
-    for i, line in enumerate(lines):
+def header(data: bytes) -> tuple[list[bytes], int]:
+    """The words of the line that begins with p, and where the clauses begin."""
+    start = 0
+    while start < len(data):
+        end = data.find(b"\n", start)
+        end = len(data) if end < 0 else end
+        line = data[start:end]
         if line.startswith(b"p "):
-            return line.split(), i
+            return line.split(), end
         if line and not line.startswith(b"c"):
             break
-    return [], -1
+        start = end + 1
+    return [], 0
 
 
-def body(lines: list[bytes]) -> numpy.ndarray:
-    text = b" ".join(line for line in lines if not line.startswith(b"c"))
-    end = text.find(b"%")  # SATLIB closes its files so
+def body(data: bytes) -> numpy.ndarray:
+    """All numbers, read without an object for each: formulas have millions."""
+    text = COMMENT.sub(b"", data) if b"c" in data else data
+    text = text.partition(b"%")[0].strip()  # SATLIB closes its files so
     try:
-        return numpy.array((text if end < 0 else text[:end]).split(), dtype=numpy.int64)
-    except (ValueError, OverflowError):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", DeprecationWarning)
+            return numpy.fromstring(text, dtype=numpy.int64, sep=" ")
+    except (ValueError, DeprecationWarning):
         raise Broken("a clause holds something that is no number") from None
 
 
@@ -78,17 +92,17 @@ def split(values: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
 
 def read(path: Path) -> Formula:
     """The formula of a .cnf or .wcnf file."""
-    lines = path.read_bytes().split(b"\n")
-    words, place = header(lines)
+    data = path.read_bytes()
+    words, place = header(data)
     if len(words) < 4 or words[1] not in (b"cnf", b"wcnf"):
         if path.suffix == ".wcnf" and not words:
-            return read_new_wcnf(lines)
+            return read_new_wcnf(data)
         raise Broken("no line 'p cnf VARIABLES CLAUSES'")
     try:
         variables, clauses = int(words[2]), int(words[3])
     except ValueError:
         raise Broken("no numbers in the line 'p cnf ...'") from None
-    literals, starts = split(body(lines[place + 1:]))
+    literals, starts = split(body(data[place:]))
     weights = None
     if words[1] == b"wcnf":
         weights = literals[starts] if len(starts) else literals
@@ -101,10 +115,9 @@ def read(path: Path) -> Formula:
     return checked(Formula(variables, literals, starts, weights))
 
 
-def read_new_wcnf(lines: list[bytes]) -> Formula:
+def read_new_wcnf(data: bytes) -> Formula:
     """WCNF since 2022: no header, h for hard clauses."""
-    text = [b"-1" + line[1:] if line.startswith(b"h") else line for line in lines]
-    literals, starts = split(body(text))
+    literals, starts = split(body(HARD.sub(b"-1", data)))
     weights = literals[starts] if len(starts) else literals
     literals = numpy.delete(literals, starts)
     variables = int(numpy.abs(literals).max(initial=0))

@@ -76,6 +76,13 @@ def test_broken_formulas_are_named(tmp_path, text, said):
         formula(tmp_path, text)
 
 
+def test_comments_and_ends_of_lines(tmp_path):
+    found = formula(tmp_path, "c of\r\nc cats\r\n\np cnf 2 2\r\nc between\r\n"
+                    "1 -2\n 0\nc\n+2 0\n%\n0\n")
+    assert found.literals.tolist() == [1, -2, 2] and found.starts.tolist() == [0, 2]
+    assert len(formula(tmp_path, "p cnf 3 0\n")) == len(formula(tmp_path, "p cnf 3 0")) == 0
+
+
 def test_satisfied_clauses_against_a_plain_loop(tmp_path):
     chance = random.Random(7)
     for _ in range(50):
