@@ -125,7 +125,7 @@ def versions(campaign: Campaign) -> dict:
         found = tools.find(use.tool, executable=use.executable)
         result[use.name] = {
             "category": use.category, "program": Path(found.path).name if found else None,
-            "version": tools.version(found) if found else "",
+            "version": tools.version(found, use.tool.adapter) if found else "",
             "stands_in": found.form.stands_in if found else ""}
     return result
 

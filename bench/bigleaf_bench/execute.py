@@ -21,6 +21,7 @@ from pathlib import Path
 
 from bigleaf_bench import answers, backing, checks, pool, tools
 from bigleaf_bench.campaign import Campaign
+from bigleaf_bench.failure import Lacking
 from bigleaf_bench.measure import PACKAGES, Measured, Runner
 from bigleaf_bench.schedule import PROOF, TLB, Job
 
@@ -64,7 +65,7 @@ def execute(job: Job, context: Context, runner: Runner, records: list[dict]) -> 
         warm(job, seen, context.gives_back)
         with pool.lent(context.folder, pool_pages(job, context, seen)):
             return run(job, found, context, runner, scratch)
-    except OSError as error:
+    except (OSError, Lacking) as error:
         if NO_SPACE not in str(error):
             raise
         return {**identity(job, found), "status": "disk full", "answer": "", "valid": False}

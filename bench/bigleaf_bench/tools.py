@@ -184,8 +184,11 @@ def find(tool: Tool, extra: tuple[str, ...] = (), executable: str | None = None,
     return None
 
 
-def version(found: Found) -> str:
-    """The first line that the program says of its version."""
+def version(found: Found, adapter: object = None) -> str:
+    """The first line that the program says of its version; of a tool-info
+    module what this makes of it."""
+    if adapter:
+        return adapter.version(found.path)[:80]
     if found.form.module:
         package = PACKAGES.get(found.form.module, found.form.module)
         return f"{found.form.module} {importlib.metadata.version(package)}"

@@ -39,7 +39,7 @@ class Worker:
         try:
             self.executor = RunExecutor(**request["executor"])
             result = self.executor.execute_run(**request["run"])
-        except SystemExit as error:
+        except (SystemExit, OSError) as error:
             return {"problem": str(error)}
         finally:
             self.executor = None

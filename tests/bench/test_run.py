@@ -10,7 +10,9 @@ import pytest
 from conftest import BASE, HEAD, SAT, UNSAT, VARIANTS, real
 
 from bigleaf_bench import execute
-from bigleaf_bench.measure import Measured
+from bigleaf_bench.campaign import Limits
+from bigleaf_bench.failure import Lacking
+from bigleaf_bench.measure import Machine, Measured, Runner
 
 
 def test_from_the_file_to_the_report(bench):
@@ -170,6 +172,13 @@ assert sys.argv[3:5] == ["--sample=1/7", "--"]
     assert [r["tlb"] for r in bench.records() if r["purpose"] == "tlb"] == [
         {"base": 4000, "huge": 30, "by": "emulator, haswell"}]
     assert "4.0e+03  3.0e+01       0.75" in ended.out
+
+
+def test_what_cannot_be_run_is_said(tmp_path):
+    runner = Runner(Machine(False, False, False, False, "none"), Limits(), None, tmp_path)
+    with pytest.raises(Lacking, match="runexec: .*Is a directory"):
+        runner.run(["/bin/true"], tmp_path, 5, {})
+    runner.close()
 
 
 @pytest.mark.parametrize("name", ["kissat", "z3"])
