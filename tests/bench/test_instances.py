@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from conftest import SAT, UNSAT
 
-from bigleaf_bench import campaign, instances
+from bigleaf_bench import campaign, formulas, instances
 from bigleaf_bench.failure import Lacking, WrongUse
 
 REST = '[[tools]]\nuse = "minisat"\nsets = ["all"]\n[[variants]]\nname = "base"\n'
@@ -155,6 +155,19 @@ def test_archives_by_http(tmp_path, archive):
         with pytest.raises(Lacking, match="ile not found"):
             prepared(tmp_path, f'url = "{url}/none"\nsha256 = "{digest}"')
         server.shutdown()
+
+
+def test_formulas_of_cnfgen(tmp_path):
+    """Pigeonholes and pebbling, in the words of papers.toml."""
+    pytest.importorskip("cnfgen")
+    words = ["php 4 3", "peb pyramid 3 -T xor 2"]
+    found = prepared(tmp_path, f'generate = "cnfgen"\narguments = {words}')
+    assert [i.name for i in found] == ["cnfgen_php_4_3.cnf", "cnfgen_peb_pyramid_3_T_xor_2.cnf"]
+    # A clause for each pigeon, and for each pair of them in a hole.
+    assert not found[0].problem and len(formulas.read(found[0].path)) == 4 + 3 * 6
+    assert not found[1].problem
+    with pytest.raises(WrongUse, match="instance set all: cnfgen php 4 x: "):
+        prepared(tmp_path, 'generate = "cnfgen"\narguments = ["php 4 x"]')
 
 
 def test_generators(tmp_path):
