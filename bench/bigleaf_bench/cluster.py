@@ -10,6 +10,7 @@ tasks.jsonl: a campaign that is killed adopts its tasks when it is given again.
 
 from __future__ import annotations
 
+import contextlib
 import getpass
 import hashlib
 import json
@@ -31,6 +32,8 @@ from bigleaf_bench.progress import Voice
 from bigleaf_bench.schedule import Block, Job
 
 POLL_SECONDS = 2.0
+# How long squeue and scancel may wait for Slurm.
+ASK_SECONDS = 60
 MOST_TRIES = 3
 # Slurm's own default for MaxArraySize is 1001.
 MOST_TASKS = 1000
@@ -77,9 +80,12 @@ def work(block: Block, context: execute.Context) -> int:
 
 def known_to_slurm() -> set[str] | None:
     """The tasks of this user that wait or run; None: Slurm does not answer."""
-    done = subprocess.run(["squeue", "-h", "-r", "-u", getpass.getuser(), "-o", "%i"],
-                          capture_output=True, text=True, timeout=60, check=False)
-    return set(done.stdout.split()) if done.returncode == 0 else None
+    try:
+        done = subprocess.run(["squeue", "-h", "-r", "-u", getpass.getuser(), "-o", "%i"],
+                              capture_output=True, text=True, timeout=ASK_SECONDS, check=True)
+    except subprocess.SubprocessError:
+        return None
+    return set(done.stdout.split())
 
 
 def executor(context: execute.Context, options: Options, longest: int) -> submitit.SlurmExecutor:
@@ -120,16 +126,22 @@ class Cluster:
                 jobs = submitter.map_array(work, some, [self.context] * len(some))
             except FailedJobError as error:
                 raise Lacking(f"sbatch: {str(error).strip().splitlines()[-1]}") from None
-            with self.list.open("a", encoding="utf-8") as file:
-                for job, block in zip(jobs, some, strict=True):
-                    self.tasks.append(Task(job.job_id, block, tries))
-                    file.write(json.dumps({"id": job.job_id,
-                                           "keys": [j.key for j in block]}) + "\n")
+            new = [Task(job.job_id, block, tries) for job, block in zip(jobs, some, strict=True)]
+            text = "".join(json.dumps({"id": task.id, "keys": [j.key for j in task.block]}) + "\n"
+                           for task in new)
+            with self.list.open("ab", buffering=0) as file:  # all of them by one call
+                file.write(text.encode())
+            self.tasks += new
 
     def adopt(self, blocks: list[Block]) -> list[Block]:
         """Takes over what an earlier campaign submitted; what is left."""
-        alive = known_to_slurm() or set()
-        lines = self.list.read_text(encoding="utf-8").splitlines() if self.list.exists() else []
+        if not self.list.exists():
+            return blocks
+        lines = self.list.read_text(encoding="utf-8").split("\n")[:-1]  # what is whole
+        alive = known_to_slurm()
+        if alive is None:
+            raise Lacking("squeue does not answer, and an earlier campaign may have tasks there: "
+                          "give the same command again when it does")
         owner = {key: task["id"] for task in map(json.loads, lines) if task["id"] in alive
                  for key in task["keys"]}
         left = []
@@ -182,7 +194,8 @@ class Cluster:
 
     def cancel(self) -> None:
         for task in self.tasks:
-            subprocess.run(["scancel", task.id], check=False, timeout=60)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                subprocess.run(["scancel", task.id], check=False, timeout=ASK_SECONDS)
 
 
 def run(blocks: list[Block], context: execute.Context, journal: Journal, voice: Voice,
