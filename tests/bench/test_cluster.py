@@ -10,9 +10,6 @@ import pytest
 
 from bigleaf_bench.failure import Lacking
 
-pytest.importorskip("submitit")
-from bigleaf_bench import cluster  # noqa: E402  needs submitit
-
 BLOCKS = [[SimpleNamespace(key="a"), SimpleNamespace(key="b")], [SimpleNamespace(key="c")]]
 
 
@@ -26,6 +23,9 @@ def squeue(folder, monkeypatch, text: str) -> None:
 @pytest.fixture
 def mine(tmp_path):
     """A campaign that submitted its first block before it was killed."""
+    pytest.importorskip("submitit")
+    from bigleaf_bench import cluster
+
     result = cluster.Cluster(SimpleNamespace(folder=tmp_path), None, None, None)
     result.list.write_text(json.dumps({"id": "7_0", "keys": ["a", "b"]}) + "\n",
                            encoding="ascii")
@@ -42,7 +42,7 @@ def test_what_was_submitted_is_taken_over(mine, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("text", ["exit 1", "exec sleep 30"])
 def test_nothing_is_submitted_again_on_a_guess(mine, tmp_path, monkeypatch, text):
-    monkeypatch.setattr(cluster, "ASK_SECONDS", 0.3)
+    monkeypatch.setattr("bigleaf_bench.cluster.ASK_SECONDS", 0.3)
     squeue(tmp_path, monkeypatch, text)
     with pytest.raises(Lacking, match="squeue does not answer"):
         mine.adopt(BLOCKS)
