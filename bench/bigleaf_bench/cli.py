@@ -15,7 +15,7 @@ import traceback
 from pathlib import Path
 
 from bigleaf_bench import __version__
-from bigleaf_bench.failure import Failure, Lacking, WrongUse
+from bigleaf_bench.failure import Failure, Interrupted, Lacking, WrongUse
 
 FAULT = 70
 FORMATS = ("text", "csv", "latex")
@@ -149,7 +149,11 @@ def run_tables(arguments) -> int:
     from bigleaf_bench import tables
 
     make = {"paper": tables.paper, "variants": tables.variants, "runs": tables.runs}
-    print(make[arguments.kind](load(arguments), arguments.format))
+    results = load(arguments)
+    print(make[arguments.kind](results, arguments.format))
+    if (arguments.kind, arguments.format) == ("paper", "csv"):  # which has no place for them
+        for remark in tables.remarks(results):
+            say(remark)
     return 0
 
 
@@ -203,6 +207,9 @@ def main(words: list[str] | None = None) -> int:
         print(f"bigleaf-bench: the Python module {name} is missing: ./dev bench makes an "
               "environment with it, or pip install ./bench", file=sys.stderr)
         return Lacking.status
+    except KeyboardInterrupt:
+        print("bigleaf-bench: stopped; the same command goes on from here", file=sys.stderr)
+        return Interrupted.status
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

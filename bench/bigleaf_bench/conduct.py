@@ -20,7 +20,7 @@ from pathlib import Path
 from bigleaf_bench import environment, execute, instances, measure, pool, schedule
 from bigleaf_bench.campaign import Campaign
 from bigleaf_bench.command import find_bigleaf
-from bigleaf_bench.failure import Failure, Lacking, WrongAnswer, WrongUse
+from bigleaf_bench.failure import Interrupted, WrongAnswer, WrongUse
 from bigleaf_bench.journal import Journal
 from bigleaf_bench.progress import Voice
 from bigleaf_bench.schedule import Block, Job
@@ -37,12 +37,6 @@ class Options:
     keep_going: bool = False
     only: tuple[str, ...] = ()
     slurm: tuple[str, ...] = ()
-
-
-class Interrupted(Failure):
-    """Stopped from outside; nothing is lost."""
-
-    status = 130
 
 
 def claim(campaign: Campaign, folder: Path) -> None:

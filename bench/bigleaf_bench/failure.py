@@ -27,3 +27,9 @@ class WrongAnswer(Failure):
     """A reasoner gave an answer that is proven wrong."""
 
     status = 1
+
+
+class Interrupted(Failure):
+    """Stopped from outside; nothing is lost."""
+
+    status = 130

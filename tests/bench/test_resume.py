@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 
 import pytest
@@ -11,9 +12,12 @@ from conftest import BASE, HEAD, UNSAT, lines, wait_for
 
 
 def slow_campaign(bench, count: int) -> None:
+    """While there is a file `hold`, its second run waits."""
     for i in range(count):
         bench.write(f"{i}.cnf", UNSAT)
-    body = "echo x >> {}; sleep 0.4; exit 20".format(bench.folder / "results" / "started")
+    started, hold = bench.folder / "results" / "started", bench.folder / "hold"
+    body = (f"[ ! -e {hold} ] || [ ! -e {started} ] || sleep 60\n"
+            f"echo x >> {started}; sleep 0.4; exit 20")
     bench.write("campaign.toml", 'isolation = "none"\n' + HEAD + bench.tool("slow", body) + BASE)
 
 
@@ -39,6 +43,7 @@ def test_kill_9_loses_nothing_and_runs_nothing_twice(bench):
 
 def test_interrupted_and_two_at_once(bench):
     slow_campaign(bench, 4)
+    (bench.folder / "hold").touch()
     process = bench.start()
     wait_for(lambda: lines(bench.results / "runs.jsonl") >= 1)
     other = bench.run()
@@ -46,7 +51,21 @@ def test_interrupted_and_two_at_once(bench):
     process.terminate()
     said = process.communicate(timeout=30)[0]
     assert process.returncode == 130 and "goes on from here" in said
+    (bench.folder / "hold").unlink()
     assert bench.run().status == 0 and len(bench.records()) == 4
+
+
+def test_interrupted_before_the_first_run(bench):
+    os.mkfifo(bench.folder / "a.cnf.xz")  # it waits to be unpacked
+    bench.write("campaign.toml", HEAD.replace("*.cnf", "*.xz") + bench.tool("right", "exit 20")
+                + BASE)
+    process = bench.start()
+    wait_for((bench.results / "instances" / "all").exists)
+    process.send_signal(signal.SIGINT)
+    said = process.communicate(timeout=30)[0]
+    assert process.returncode == 130
+    assert said.splitlines()[-1] == "bigleaf-bench: stopped; the same command goes on from here"
+    assert "Traceback" not in said
 
 
 def test_another_campaign_does_not_mix_in(bench):

@@ -109,6 +109,8 @@ def test_a_run_that_is_not_what_its_label_says_is_not_counted(bench):
     assert by["base"]["valid"]
     assert not by["claims"]["valid"] and "less than 50%" in by["claims"]["objection"]
     assert "1 runs were not backed as labelled" in bench("tables", "paper", bench.results).out
+    ended = bench("tables", "paper", "--format=csv", bench.results)
+    assert "1 runs were not backed" in ended.err and "backed" not in ended.out
 
 
 def test_programs_built_for_a_variant(bench):
