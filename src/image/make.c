@@ -6,6 +6,9 @@
 // (45 ms against 10 ms for 16 MiB). Room is reserved before a byte is
 // touched, so a full tmpfs is a result here and no signal.
 //
+// On hugetlbfs the pages are the pool's and huge from the start; all else goes
+// the same way, but that nothing is written there except through a mapping.
+//
 #include "image/make.h"
 
 #include "os/os.h"
@@ -20,14 +23,56 @@ struct maker {
     struct bl_layout_sections sections;
     Elf64_Ehdr header;
     int directory;
+    bool pool; // it is on hugetlbfs
     int fd;
     unsigned char *chunk; // CHUNK bytes
 };
 
-static const char *no_room(int result) {
-    return result == -ENOSPC || result == -ENOMEM || result == -EDQUOT
-               ? "the tmpfs of the shadow directory is full"
-               : "the shadow cannot be written";
+static const char no_pool_pages[] =
+    "the pool of huge pages has too few for the shadow";
+
+static const char *no_room(const struct maker *m, int result) {
+    if (result != -ENOSPC && result != -ENOMEM && result != -EDQUOT)
+        return "the shadow cannot be written";
+    return m->pool ? no_pool_pages
+                   : "the tmpfs of the shadow directory is full";
+}
+
+// What is shown while a piece with units is copied: whole units, but for the
+// end.
+struct view {
+    uint64_t start;
+    uint64_t bytes;
+};
+
+static struct view view_of(const struct bl_layout_piece *p) {
+    const bool units = p->units_from < p->units_to;
+    const uint64_t end = p->to + p->bytes;
+    const uint64_t low = units && p->units_from < p->to ? p->units_from : p->to;
+    const uint64_t high = units && p->units_to > end ? p->units_to : end;
+    const uint64_t start = bl_align_down(low, BL_HUGE_SIZE);
+    return (struct view){start, bl_align_up(high - start, BL_BASE_SIZE)};
+}
+
+static unsigned char *map_view(const struct maker *m, struct view v) {
+    return bl_file_map_shared(v.bytes, m->fd, v.start);
+}
+
+static void unmap_view(unsigned char *at, struct view v) {
+    bl_file_scratch_free(at, bl_align_up(v.bytes, BL_HUGE_SIZE));
+}
+
+// All pages at once, before one is cleared and filled: where the pool has too
+// few, every start would do that in vain.
+static bool set_pages_aside(const struct maker *m) {
+    for (uint32_t i = 0; i < m->layout->count; i++) {
+        const struct view v = view_of(&m->layout->pieces[i]);
+        unsigned char *const at = map_view(m, v);
+        if (!at)
+            return false;
+        unmap_view(at, v);
+    }
+    return true;
 }
 
 // Before the contents: a huge page costs least where nothing is. `at` shows
@@ -57,22 +102,18 @@ static const char *compare(const struct maker *m, const unsigned char *copy,
 
 static const char *copy_units(const struct maker *m,
                               const struct bl_layout_piece *p) {
-    const uint64_t low = p->to < p->units_from ? p->to : p->units_from;
-    const uint64_t end = p->to + p->bytes;
-    const uint64_t high = end > p->units_to ? end : p->units_to;
-    const uint64_t start = bl_align_down(low, BL_HUGE_SIZE);
-    const uint64_t bytes = bl_align_up(high - start, BL_BASE_SIZE);
-    unsigned char *const at = bl_file_map_shared(bytes, m->fd, start);
+    const struct view v = view_of(p);
+    unsigned char *const at = map_view(m, v);
     if (!at)
         return "no address space to make the shadow in";
-    const int room = make_huge(m, at, start, p);
-    const char *wrong = room < 0 ? no_room(room) : NULL;
-    unsigned char *const to = at + (p->to - start);
+    const int room = make_huge(m, at, v.start, p);
+    const char *wrong = room < 0 ? no_room(m, room) : NULL;
+    unsigned char *const to = at + (p->to - v.start);
     if (!wrong && bl_file_read_at(m->source->fd, to, p->bytes, p->from) < 0)
         wrong = "the file cannot be read";
     if (!wrong)
         wrong = compare(m, to, p->from, p->bytes);
-    bl_file_scratch_free(at, bl_align_up(bytes, BL_HUGE_SIZE));
+    unmap_view(at, v);
     return wrong;
 }
 
@@ -84,7 +125,7 @@ static const char *copy_plain(const struct maker *m,
             return "the file cannot be read";
         const int put = bl_file_write_at(m->fd, m->chunk, n, p->to + done);
         if (put < 0)
-            return no_room(put);
+            return no_room(m, put);
     }
     return NULL;
 }
@@ -128,7 +169,7 @@ static const char *write_headers(struct maker *m) {
         put =
             bl_file_write_at(m->fd, m->sections.table,
                              m->sections.count * sizeof(Elf64_Shdr), h.e_shoff);
-    return put < 0 ? no_room(put) : NULL;
+    return put < 0 ? no_room(m, put) : NULL;
 }
 
 // A table of an unknown form, or inside what is loaded, is left out.
@@ -159,13 +200,18 @@ static const char *fill(struct maker *m, struct bl_layout *layout) {
     bl_layout_make(source->elf, source->facts.size, source->phase, &m->sections,
                    layout);
     m->layout = layout;
+    if (m->pool)
+        layout->size = bl_align_up(layout->size, BL_HUGE_SIZE);
     if (!bl_shadow_make_room(m->directory, layout->copied))
-        return "the shadows would take too much of the tmpfs";
+        return m->pool ? no_pool_pages
+                       : "the shadows would take too much of the tmpfs";
     if (layout->size > bl_file_size_limit())
         return "the copy would exceed the limit on file sizes";
     const int sized = bl_file_set_size(m->fd, layout->size);
     if (sized < 0)
-        return no_room(sized);
+        return no_room(m, sized);
+    if (m->pool && !set_pages_aside(m))
+        return no_pool_pages;
     const char *wrong = copy_pieces(m);
     if (!wrong)
         wrong = write_headers(m);
@@ -180,9 +226,12 @@ static const char *fill(struct maker *m, struct bl_layout *layout) {
 const char *bl_shadow_make(int directory, const struct bl_shadow_source *source,
                            struct bl_layout *layout) {
     struct maker m = {.source = source, .directory = directory};
+    struct bl_file_system_facts system;
     const size_t table = BL_LAYOUT_SECTIONS * sizeof(Elf64_Shdr);
     if (bl_file_read_at(source->fd, &m.header, sizeof m.header, 0) < 0)
         return "the file cannot be read";
+    m.pool = bl_file_system_facts(directory, &system) == 0 &&
+             system.kind == BL_FILE_HUGETLBFS;
     m.chunk = bl_file_scratch(CHUNK + table);
     if (!m.chunk)
         return "no memory to make the shadow with";

@@ -10,6 +10,7 @@
 
 // The name of a file while it is made. One is enough: makers hold the lock.
 #define BL_SHADOW_TEMPORARY "making"
+#define BL_SHADOW_SEALING "sealing" // and of its seal
 
 // Writes the finished shadow, mode 0400 and with the source's time of
 // modification, under BL_SHADOW_TEMPORARY. NULL, or why not.

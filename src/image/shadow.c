@@ -139,7 +139,7 @@ static bool read_seal(int directory, const struct names *names,
     if (fd < 0)
         return false;
     const bool good = bl_file_facts(fd, &facts) == 0 && is_ours(&facts) &&
-                      facts.size == sizeof *out &&
+                      facts.size >= sizeof *out && // whole pages on hugetlbfs
                       bl_file_read_at(fd, out, sizeof *out, 0) == 0 &&
                       seal_fits_source(out, source);
     if (good)
@@ -169,25 +169,33 @@ static bool find(int directory, const struct names *names,
     return true;
 }
 
-static int write_seal(int directory, const struct names *names,
-                      struct seal *seal) {
-    seal->sum = seal_sum(seal);
-    bl_file_unlink_at(directory, BL_SHADOW_TEMPORARY);
-    const int fd = bl_file_create_at(directory, BL_SHADOW_TEMPORARY, 0600);
+// Takes the room a seal needs, before the shadow takes it all.
+static int create_seal(int directory) {
+    bl_file_unlink_at(directory, BL_SHADOW_SEALING);
+    const int fd = bl_file_create_at(directory, BL_SHADOW_SEALING, 0600);
     if (fd < 0)
         return fd;
+    const int room = bl_file_reserve(fd, 0, sizeof(struct seal));
+    if (room == 0)
+        return fd;
+    bl_os_close(fd);
+    return room;
+}
+
+static int write_seal(int directory, const struct names *names, int fd,
+                      struct seal *seal) {
+    seal->sum = seal_sum(seal);
     int result = bl_file_write_at(fd, seal, sizeof *seal, 0);
     if (result == 0)
         result = bl_file_set_mode(fd, 0400);
-    bl_os_close(fd);
     if (result == 0)
-        result = bl_file_rename_at(directory, BL_SHADOW_TEMPORARY, names->seal);
+        result = bl_file_rename_at(directory, BL_SHADOW_SEALING, names->seal);
     return result;
 }
 
 // The shadow is in place: looks at it as it is now and seals that.
 static const char *publish(int directory, const struct names *names,
-                           const struct bl_shadow_source *source,
+                           int seal_fd, const struct bl_shadow_source *source,
                            const struct bl_layout *layout) {
     struct seal seal;
     struct bl_file_facts facts;
@@ -217,8 +225,8 @@ static const char *publish(int directory, const struct names *names,
             .offset = p->units_from,
         };
     }
-    return write_seal(directory, names, &seal) < 0
-               ? "no room for the shadow's seal"
+    return write_seal(directory, names, seal_fd, &seal) < 0
+               ? "the shadow's seal cannot be written"
                : NULL;
 }
 
@@ -244,27 +252,41 @@ static const char *let_source_settle(struct bl_shadow_source *source) {
     return NULL;
 }
 
-static const char *make_locked(int directory, const struct names *names,
-                               struct bl_shadow_source *source) {
+static const char *make_sealed(int directory, const struct names *names,
+                               const struct bl_shadow_source *source,
+                               int seal_fd) {
     struct bl_file_facts after;
     struct bl_layout layout;
-    const char *wrong = let_source_settle(source);
+    const char *wrong = bl_shadow_make(directory, source, &layout);
     if (wrong)
         return wrong;
-    bl_file_unlink_at(directory, names->seal);
-    bl_file_unlink_at(directory, names->shadow);
-    wrong = bl_shadow_make(directory, source, &layout);
-    if (wrong) {
-        bl_file_unlink_at(directory, BL_SHADOW_TEMPORARY);
-        return wrong;
-    }
     if (bl_file_facts(source->fd, &after) < 0 ||
         after.size != source->facts.size ||
         !same_time(after.changed, source->facts.changed))
         return "the file is being changed";
     if (bl_file_rename_at(directory, BL_SHADOW_TEMPORARY, names->shadow) < 0)
         return "the shadow could not be put in place";
-    return publish(directory, names, source, &layout);
+    return publish(directory, names, seal_fd, source, &layout);
+}
+
+static const char *make_locked(int directory, const struct names *names,
+                               struct bl_shadow_source *source) {
+    const char *wrong = let_source_settle(source);
+    if (wrong)
+        return wrong;
+    bl_file_unlink_at(directory, names->seal);
+    bl_file_unlink_at(directory, names->shadow);
+    const int seal_fd = create_seal(directory);
+    wrong = seal_fd < 0 ? "no room for the shadow's seal"
+                        : make_sealed(directory, names, source, seal_fd);
+    if (seal_fd >= 0)
+        bl_os_close(seal_fd);
+    if (wrong) { // what takes room and serves nobody
+        bl_file_unlink_at(directory, BL_SHADOW_SEALING);
+        bl_file_unlink_at(directory, BL_SHADOW_TEMPORARY);
+        bl_file_unlink_at(directory, names->shadow);
+    }
+    return wrong;
 }
 
 const char *bl_shadow_find(int directory, const struct bl_shadow_source *source,
@@ -309,10 +331,12 @@ static const char *check_directory(int fd) {
         return "the shadow directory belongs to another user";
     if (facts.mode & 077)
         return "the shadow directory is open to other users";
-    if (system.kind != BL_FILE_TMPFS)
-        return "the shadow directory is not on tmpfs";
+    if (system.kind == BL_FILE_OTHER)
+        return "the shadow directory is not on tmpfs or hugetlbfs";
+    if (system.kind == BL_FILE_HUGETLBFS && system.page_bytes != BL_HUGE_SIZE)
+        return "the shadow directory's huge pages are not of 2 MiB";
     if (system.no_exec)
-        return "the shadow directory's tmpfs is mounted noexec";
+        return "the shadow directory's file system is mounted noexec";
     return NULL;
 }
 
@@ -437,7 +461,8 @@ static bool clean_one(const char *name, void *context) {
     char shadow[256];
     struct bl_text t;
     size_t stem;
-    if (bl_str_eq(name, BL_SHADOW_TEMPORARY))
+    if (bl_str_eq(name, BL_SHADOW_TEMPORARY) ||
+        bl_str_eq(name, BL_SHADOW_SEALING))
         return true;
     if (!is_seal(name, &stem)) {
         if (!facts_of(c->directory, name, &facts))
@@ -464,7 +489,7 @@ static void clean(int directory, uint64_t seconds,
 }
 
 // Half of the tmpfs is the shadows' share, and a copy may take half of what is
-// free: others live there too.
+// free: others live there too. A hugetlbfs is given for this.
 bool bl_shadow_make_room(int directory, uint64_t bytes) {
     struct bl_file_system_facts system;
     struct bl_shadow_census census;
@@ -472,8 +497,9 @@ bool bl_shadow_make_room(int directory, uint64_t bytes) {
         clean(directory, unused_seconds[i], &census);
         if (bl_file_system_facts(directory, &system) < 0)
             return false;
-        if (bytes <= system.free_bytes / 2 &&
-            bytes + census.left_bytes <= system.bytes / 2)
+        const uint64_t share = system.kind == BL_FILE_TMPFS ? 2 : 1;
+        if (bytes <= system.free_bytes / share &&
+            bytes + census.left_bytes <= system.bytes / share)
             return true;
     }
     return false;
@@ -490,6 +516,7 @@ const char *bl_shadow_clean(const char *root, uint64_t seconds,
         wrong = "another process is making a shadow";
     } else {
         bl_file_unlink_at(directory, BL_SHADOW_TEMPORARY);
+        bl_file_unlink_at(directory, BL_SHADOW_SEALING);
         clean(directory, seconds, out);
     }
     bl_os_close(directory);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Shadow files: copies of a program's read-only segments on tmpfs, whose pages
-// the kernel makes huge and every process of the user then shares.
+// the kernel makes huge and every process of the user then shares; or on a
+// hugetlbfs mount, whose pages are huge and come from the pool.
 //
 // A shadow is an ELF file of its own: the source's headers, every read-only
 // segment and the symbol table, so that perf and gdb read names from it; what

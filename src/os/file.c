@@ -63,9 +63,10 @@ int bl_file_system_facts(int fd, struct bl_file_system_facts *out) {
                                            : BL_FILE_OTHER,
         .free_bytes = (uint64_t)s.f_bavail * (uint64_t)s.f_bsize,
         .bytes = (uint64_t)s.f_blocks * (uint64_t)s.f_bsize,
+        .page_bytes = (uint64_t)s.f_bsize,
         .no_exec = (s.f_flags & ST_NOEXEC_FLAG) != 0,
     };
-    // A tmpfs without a limit says 0 of 0 blocks.
+    // One without a limit says 0 of 0 blocks.
     if (s.f_blocks == 0) {
         out->free_bytes = UINT64_MAX;
         out->bytes = UINT64_MAX;
@@ -259,6 +260,12 @@ int bl_file_read_at(int fd, void *buffer, size_t bytes, uint64_t offset) {
     return 0;
 }
 
+static bool is_on_hugetlbfs(int fd) {
+    struct bl_file_system_facts system;
+    return bl_file_system_facts(fd, &system) == 0 &&
+           system.kind == BL_FILE_HUGETLBFS;
+}
+
 int bl_file_write_at(int fd, const void *buffer, size_t bytes,
                      uint64_t offset) {
     const char *p = buffer;
@@ -266,6 +273,8 @@ int bl_file_write_at(int fd, const void *buffer, size_t bytes,
         const long put = bl_syscall4(SYS_pwrite64, fd, p, bytes, offset);
         if (put == -EINTR)
             continue;
+        if (put == -EINVAL && is_on_hugetlbfs(fd))
+            return bl_file_write_mapped(fd, p, bytes, offset);
         if (put <= 0)
             return put ? (int)put : -EIO;
         p += put;

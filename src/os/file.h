@@ -38,6 +38,7 @@ struct bl_file_system_facts {
     enum bl_file_system kind;
     uint64_t free_bytes; // to this user
     uint64_t bytes;      // in all; UINT64_MAX where there is no limit
+    uint64_t page_bytes; // of its own pages, on hugetlbfs
     bool no_exec;
 };
 
@@ -80,6 +81,7 @@ int bl_file_set_modified(int fd, struct bl_file_time time);
 int bl_file_touch(int fd); // both times to now
 // All `bytes`, or -errno; -ENODATA where the file ends before.
 int bl_file_read_at(int fd, void *buffer, size_t bytes, uint64_t offset);
+// On hugetlbfs, which knows no writing, through a mapping.
 int bl_file_write_at(int fd, const void *buffer, size_t bytes, uint64_t offset);
 struct bl_file_time bl_file_now(void); // the clock that stamps files
 void bl_file_sleep_ms(uint32_t ms);
@@ -93,11 +95,16 @@ void *bl_file_scratch(size_t bytes);
 void bl_file_scratch_free(void *at, size_t bytes);
 
 // Maps `bytes` of a file privately over what is at `at`, in one step: no
-// other thread ever sees a hole. `populate` reads it in at once.
+// other thread ever sees a hole. `populate` reads it in at once. Pages for
+// writes to come are not set aside, so a pool (hugetlbfs) need have none.
 int bl_file_map_over(void *at, size_t bytes, unsigned protection, int fd,
                      uint64_t offset, bool populate);
-// A shared writable mapping for filling a file; NULL: refused.
+// A shared writable mapping for filling a file; NULL: refused. On hugetlbfs it
+// sets pages aside, which stay the file's when it is gone.
 void *bl_file_map_shared(size_t bytes, int fd, uint64_t offset);
+// Whole units are taken first; -ENOSPC or -ENOMEM where the pool has too few.
+int bl_file_write_mapped(int fd, const void *buffer, size_t bytes,
+                         uint64_t offset);
 // Moves a mapping over what is at `to`, in one step.
 int bl_file_move_over(void *from, size_t bytes, void *to);
 int bl_file_protect(void *at, size_t bytes, unsigned protection);

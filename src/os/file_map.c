@@ -85,8 +85,8 @@ int bl_file_map_over(void *at, size_t bytes, unsigned protection, int fd,
                      uint64_t offset, bool populate) {
     const long got = bl_syscall6(
         SYS_mmap, (long)at, (long)bytes, native_protection(protection),
-        MAP_PRIVATE | MAP_FIXED | (populate ? MAP_POPULATE : 0), fd,
-        (long)offset);
+        MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE | (populate ? MAP_POPULATE : 0),
+        fd, (long)offset);
     return is_error(got) ? (int)got : 0;
 }
 
@@ -103,6 +103,22 @@ void *bl_file_map_shared(size_t bytes, int fd, uint64_t offset) {
         return NULL;
     }
     return at;
+}
+
+int bl_file_write_mapped(int fd, const void *buffer, size_t bytes,
+                         uint64_t offset) {
+    const uint64_t start = bl_align_down(offset, BL_HUGE_SIZE);
+    const uint64_t end = bl_align_up(offset + bytes, BL_HUGE_SIZE);
+    // A page that is not to be had is a result here, and a signal below.
+    const int room = bl_file_reserve(fd, start, end - start);
+    if (room < 0)
+        return room;
+    unsigned char *const at = bl_file_map_shared(end - start, fd, start);
+    if (!at)
+        return -ENOMEM;
+    __builtin_memcpy(at + (offset - start), buffer, bytes);
+    bl_file_scratch_free(at, end - start);
+    return 0;
 }
 
 int bl_file_move_over(void *from, size_t bytes, void *to) {

@@ -475,7 +475,8 @@ long bl_trace_map_new(struct bl_trace *t, uint64_t at, uint64_t bytes,
 
 long bl_trace_map_over(struct bl_trace *t, uint64_t at, uint64_t bytes,
                        unsigned protection, int fd, uint64_t offset) {
-    return map(t, at, bytes, protection, MAP_FIXED | MAP_POPULATE, fd, offset);
+    return map(t, at, bytes, protection,
+               MAP_FIXED | MAP_NORESERVE | MAP_POPULATE, fd, offset);
 }
 
 long bl_trace_unmap(struct bl_trace *t, uint64_t at, uint64_t bytes) {
