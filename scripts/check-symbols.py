@@ -54,8 +54,12 @@ ALSO = {
         "bl_libc_malloc_usable_size", "bl_libc_mallopt", "bl_libc_memalign",
         "bl_libc_realloc", "bl_switched_off",
     },
-    # The dlopen and dlsym that ours jump to.
-    "late.c.o": {"dlvsym"},
+    # The C library's functions behind ours: dlopen, dlsym, pthread_create.
+    "next.c.o": {"dlvsym"},
+    # A thread looks its own stack up, by its own means and before it is the
+    # program's.
+    "thread.c.o": {"pthread_getattr_np", "pthread_attr_getstack",
+                   "pthread_attr_destroy"},
     # operator new is malloc, which may be replaced. The rest is weak: who
     # calls operator new brings the C++ library.
     "abi_cxx.cc.o": {

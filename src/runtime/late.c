@@ -24,14 +24,11 @@
 
 #include "image/image.h"
 #include "os/os.h"
+#include "runtime/next.h"
 
-#include <dlfcn.h>
 #include <link.h>
 
-#if defined(__x86_64__) && __GLIBC_PREREQ(2, 34)
-
-// Where the C library has had both since they moved into it.
-#define VERSION "GLIBC_2.34"
+#if defined(__x86_64__) && BL_HAS_NEXT
 
 static _Atomic(uint64_t) seen_loads; // the loader's count of all it loaded
 static _Atomic(uint64_t) seen_unloads;
@@ -90,29 +87,18 @@ static void look(void) {
     bl_store_release(&is_looking, 0);
 }
 
-static uintptr_t next(_Atomic(uintptr_t) *known, const char *name) {
-    uintptr_t found = bl_load_relaxed(known);
-    if (found == 0) {
-        found = (uintptr_t)dlvsym(RTLD_NEXT, name, VERSION);
-        if (found == 0)
-            bl_fatal("the C library's dlopen and dlsym are not to be found");
-        bl_store_relaxed(known, found);
-    }
-    return found;
-}
-
 // Called by the two entries below, which jump to what is returned.
 uintptr_t bl_late_open(void);
 uintptr_t bl_late_symbol(void);
 
 uintptr_t bl_late_open(void) {
     look();
-    return next(&next_open, "dlopen");
+    return bl_next(&next_open, "dlopen");
 }
 
 uintptr_t bl_late_symbol(void) {
     look();
-    return next(&next_symbol, "dlsym");
+    return bl_next(&next_symbol, "dlsym");
 }
 
 // Both have two arguments and no frame of their own when they jump.

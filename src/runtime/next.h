@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+//
+// The C library's function behind one of ours that bears its name, in the
+// preload library. Private to `runtime`.
+//
+#ifndef BL_RUNTIME_NEXT_H
+#define BL_RUNTIME_NEXT_H
+
+#include "base/base.h"
+
+#include <features.h>
+
+// Since 2.34 the C library itself holds those of libdl and libpthread, all
+// under this version; ours stand before them from there on only.
+#define BL_NEXT_VERSION "GLIBC_2.34"
+#define BL_HAS_NEXT __GLIBC_PREREQ(2, 34)
+
+// Looked for once; `known` is 0 until then. Any thread.
+uintptr_t bl_next(_Atomic(uintptr_t) *known, const char *name);
+
+#endif
