@@ -295,24 +295,32 @@ def await_makers(root: Path) -> None:
         os.close(fd)
 
 
-def kills(checks: Checks, subject: Subject, seed: int) -> None:
+def start_and_kill(subject: Subject, root: Path, times: int, seed: int) -> None:
     """kill -9 somewhere in start-up, again and again, into one directory."""
     chance = random.Random(seed)
+    for _ in range(times):
+        for path in shadows(root):
+            path.with_name(path.name + ".seal").unlink(missing_ok=True)
+        process = subprocess.Popen(subject.command(), env=subject.environment(root),
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL, start_new_session=True)
+        time.sleep(chance.uniform(0, 0.03))
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    await_makers(root)
+
+
+def expect_one_shadow(checks: Checks, subject: Subject, root: Path) -> None:
+    left = [p.name for p in root.glob("bigleaf-*/*")]
+    checks.expect(len(left) == 2, f"{subject.name}: a shadow, its seal, nothing else: {left}")
+
+
+def kills(checks: Checks, subject: Subject, seed: int) -> None:
     with shadow_root() as root:
-        for _ in range(40):
-            for path in shadows(root):
-                path.with_name(path.name + ".seal").unlink(missing_ok=True)
-            process = subprocess.Popen(subject.command(), env=subject.environment(root),
-                                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                       stderr=subprocess.DEVNULL, start_new_session=True)
-            time.sleep(chance.uniform(0, 0.03))
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-        await_makers(root)
+        start_and_kill(subject, root, 40, seed)
         subject.check_shadowed(checks, root, "after 40 kills")
-        left = [p.name for p in root.glob("bigleaf-*/*")]
-        checks.expect(len(left) == 2, f"{subject.name}: a shadow, its seal, nothing else: {left}")
+        expect_one_shadow(checks, subject, root)
 
 
 def limits(checks: Checks, subject: Subject) -> None:

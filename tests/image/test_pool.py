@@ -12,19 +12,17 @@ import contextlib
 import json
 import mmap
 import os
-import random
-import signal
 import stat
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from image_kit import (UNIT, Checks, coverage_of, environment, is_shadow, read_smaps,
                        run_command, shadows, skip, waiting)
-from test_faults import Subject, await_makers, link_twice, open_to_all, writable
+from test_faults import (Subject, expect_one_shadow, link_twice, open_to_all, start_and_kill,
+                         writable)
 
 PAGES = 16
 POOL = Path("/sys/kernel/mm/hugepages/hugepages-2048kB")
@@ -148,21 +146,9 @@ def damages(checks: Checks, subject: Subject, root: Path) -> None:
 
 
 def kills(checks: Checks, subject: Subject, root: Path) -> None:
-    chance = random.Random(4)
-    for _ in range(12):
-        for path in shadows(root):
-            path.with_name(path.name + ".seal").unlink(missing_ok=True)
-        process = subprocess.Popen(subject.command(), env=subject.environment(root),
-                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                   stderr=subprocess.DEVNULL, start_new_session=True)
-        time.sleep(chance.uniform(0, 0.03))
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-    await_makers(root)
+    start_and_kill(subject, root, 12, seed=4)
     subject.check(checks, root, "after 12 kills", "text shadow")
-    left = [p.name for p in root.glob("bigleaf-*/*")]
-    checks.expect(len(left) == 2, f"{subject.name}: a shadow, its seal, nothing else: {left}")
+    expect_one_shadow(checks, subject, root)
 
 
 def cleaning(checks: Checks, root: Path) -> None:
