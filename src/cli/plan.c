@@ -178,7 +178,7 @@ static char *secure_reason(void) {
 }
 
 static char *off_reason(void) {
-    return bl_xstrdup("the environment says BIGLEAF=off");
+    return bl_xprintf("the environment says BIGLEAF=%s", getenv("BIGLEAF"));
 }
 
 static void plan_glibc(const struct bl_request *request,
@@ -215,7 +215,7 @@ static void plan_static(const struct bl_request *request,
 
 static bool is_switched_off(void) {
     const char *master = getenv("BIGLEAF");
-    return master && strcmp(master, "off") == 0;
+    return master && (strcmp(master, "off") == 0 || strcmp(master, "0") == 0);
 }
 
 // Of a program for another machine.

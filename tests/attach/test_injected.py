@@ -276,7 +276,7 @@ class Calls(unittest.TestCase):
 
     def test_asked_for_nothing(self) -> None:
         for options, env in ((("--pages=base",), {}), (("--heap=none",), {}),
-                             ((), {"BIGLEAF": "off"})):
+                             ((), {"BIGLEAF": "off"}), ((), {"BIGLEAF": "0"})):
             with tempfile.NamedTemporaryFile("r") as file:
                 done = run(CALLS, options=(*options, "--json", f"--report={file.name}"),
                            env=env)
