@@ -5,10 +5,11 @@
 // malloc asks whether the request is of 1 to 256 bytes, whether the thread has
 // a local (not before its first call, and not where the heap is switched off),
 // and whether the class's current page has a free block (`bl_no_page` has
-// none). free asks whether the address
-// lies in the small part (NULL and foreign pointers do not), whether the
-// page's owner is this thread (a full page's owner is tagged, so it is not),
-// and whether a block in use starts there.
+// none). Larger requests take bl_malloc_slow(), whose first steps are the same.
+//
+// free asks whether the address lies in the small part (NULL and foreign
+// pointers do not), whether the page's owner is this thread (a full page's
+// owner is tagged, so it is not), and whether a block in use starts there.
 //
 #ifndef BL_HEAP_FAST_H
 #define BL_HEAP_FAST_H
