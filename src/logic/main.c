@@ -39,8 +39,6 @@ static const char usage[] =
     "A FILE is a program; NAME.csv and NAME.tsv are facts of NAME.\n"
     "BIGLEAF_PAGES=auto|thp|hugetlb|base says what backs tables and stacks.\n";
 
-enum { PURGE_DELAY_MS = 10000 }; // as in the runtime, base/options.def
-
 struct command {
     const char *goal;
     char **files;
@@ -224,7 +222,7 @@ static int read_backing(void) {
         return 0;
     if (!choose(v, names, 4, &i))
         return wrong("BIGLEAF_PAGES is not auto, thp, hugetlb or base", v);
-    bl_reservoir_configure((enum bl_backing)i, PURGE_DELAY_MS);
+    bl_reservoir_configure((enum bl_backing)i, BL_PURGE_DELAY_MS);
     bl_engine.on_base_pages = i == BL_BACKING_BASE;
     return 0;
 }

@@ -10,7 +10,7 @@
 
 #include <errno.h>
 
-struct bl_policy bl_policy = {BL_BACKING_AUTO, 10000, false};
+struct bl_policy bl_policy = {BL_BACKING_AUTO, BL_PURGE_DELAY_MS, false};
 
 // Demands to serve without asking the pool again after a refusal.
 #define POOL_BACKOFF 32
