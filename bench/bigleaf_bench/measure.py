@@ -167,8 +167,8 @@ class Runner:
         return Measured(**result, cpu_limited=self.machine.cpu_limit)
 
     def ask(self, request: dict) -> dict:
-        if not self.stopped.is_set():
-            process = self.start()
+        process = self.start()
+        if not self.stopped.is_set():  # asked once `stop` can see the process
             with contextlib.suppress(BrokenPipeError):
                 process.stdin.write(json.dumps(request) + "\n")
                 process.stdin.flush()

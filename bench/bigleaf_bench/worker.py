@@ -20,29 +20,38 @@ import sys
 from benchexec.runexecutor import RunExecutor
 
 PR_SET_PDEATHSIG = 1
+STOP_SECONDS = 0.1  # between one attempt to end a run and the next
 
 
 class Worker:
     """Holds the executor of the run under way, for the signal's sake."""
 
     def __init__(self):
+        self.busy = False
         self.executor: RunExecutor | None = None
         self.stopped = False
 
     def stop(self, *_) -> None:
+        """Asked for once, done until it helps: what BenchExec is told to stop
+        before it has a process to kill, it forgets."""
         self.stopped = True
-        if self.executor is None:
-            sys.exit(0)
-        self.executor.stop()
+        if not self.busy:
+            os._exit(0)  # in silence, wherever this interrupted the interpreter
+        signal.setitimer(signal.ITIMER_REAL, STOP_SECONDS)
+        # This may have interrupted the executor where it holds its lock.
+        if self.executor and not self.executor.SUB_PROCESS_PIDS_LOCK.locked():
+            self.executor.stop()
 
     def run(self, request: dict) -> dict:
+        self.busy = True
         try:
             self.executor = RunExecutor(**request["executor"])
             result = self.executor.execute_run(**request["run"])
         except (SystemExit, OSError) as error:
             return {"problem": str(error)}
         finally:
-            self.executor = None
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            self.busy, self.executor = False, None
         code = result.get("exitcode")
         started = result.get("starttime")
         return {
@@ -57,7 +66,8 @@ class Worker:
 def main() -> int:
     logging.getLogger().setLevel(logging.CRITICAL)
     worker = Worker()
-    signal.signal(signal.SIGTERM, worker.stop)
+    for number in (signal.SIGTERM, signal.SIGALRM):
+        signal.signal(number, worker.stop)
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
     while not worker.stopped and (line := sys.stdin.readline()):
         request = json.loads(line)

@@ -6,8 +6,12 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import threading
+import time
 
 import pytest
+from bigleaf_bench import measure
+from bigleaf_bench.campaign import Limits
 from conftest import BASE, HEAD, UNSAT, lines, wait_for
 
 
@@ -53,6 +57,24 @@ def test_interrupted_and_two_at_once(bench):
     assert process.returncode == 130 and "goes on from here" in said
     (bench.folder / "hold").unlink()
     assert bench.run().status == 0 and len(bench.records()) == 4
+
+
+def test_a_run_is_stopped_however_early_that_is_asked(tmp_path):
+    """BenchExec kills what it has started, and no more than that."""
+    machine = measure.Machine(False, False, False, False, "none")
+    for milliseconds in range(0, 20, 2):
+        runner = measure.Runner(machine, Limits(), None, tmp_path)
+        runner.run(["/bin/true"], tmp_path / "out", 1, {})
+        ended = []
+        thread = threading.Thread(target=lambda runner=runner, ended=ended: ended.append(
+            runner.run(["/bin/sleep", "60"], tmp_path / "out", 60, {})))
+        thread.start()
+        time.sleep(milliseconds / 1000)
+        runner.stop()
+        thread.join(20)
+        assert not thread.is_alive(), f"stopped {milliseconds} ms after it was asked for"
+        runner.close()
+        assert ended[0].termination == "killed"
 
 
 def test_interrupted_before_the_first_run(bench):
