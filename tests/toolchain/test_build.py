@@ -70,11 +70,13 @@ class Workshop:
         } | changes
         (self.recipes / "tiny.toml").write_text(RECIPE.format_map(values))
 
-    def __call__(self, *words: str | Path, before: tuple[str, ...] = ()) -> Ended:
+    def __call__(
+        self, *words: str | Path, before: tuple[str, ...] = (), command: Path = COMMAND
+    ) -> Ended:
         done = subprocess.run(
             [*before, sys.executable, "-m", "bigleaf_bench", "build", "--plain", *words],
             env=environment() | {
-                "BIGLEAF_COMMAND": str(COMMAND),
+                "BIGLEAF_COMMAND": str(command),
                 "BIGLEAF_SOLVERS": str(self.recipes),
                 "BIGLEAF_CACHE": str(self.cache),
                 "PYTHONPATH": str(SOURCE / "bench"),
@@ -149,6 +151,48 @@ def test_one_table_of_all_states(workshop: Workshop, tmp_path: Path) -> None:
     ended = workshop("--variant", "plain", "tiny", "--table", file)
     assert ended.status == 0, ended
     assert "none of these files is for it (cnf)" in ended.out
+
+
+# Instead of compiling glibc: its libc as it is, or a refusal.
+STAND_IN = """#!/bin/sh
+[ "$1" = thp-libc ] || exec {command} "$@"
+echo '== configuring glibc' >&2
+{last}
+into=${{2#--into=}}
+mkdir -p "$into" && cp "$(cc -print-file-name=libc.a)" "$into/libc.a"
+"""
+
+
+def stand_in(folder: Path, last: str) -> Path:
+    """A command that makes the patched libc at once, or runs `last` instead."""
+    file = folder / "bigleaf"
+    file.write_text(STAND_IN.format(command=COMMAND, last=last))
+    file.chmod(0o755)
+    return file
+
+
+def test_the_patched_libc_is_made_where_it_is_not_there(
+    workshop: Workshop, tmp_path: Path
+) -> None:
+    ended = workshop("tiny", command=stand_in(tmp_path, ""))
+    assert ended.status == 0, ended
+    assert "the libc of variant thp: configuring glibc" in ended.err
+    assert (workshop.cache / "thp/libc.a").exists()
+    assert len(ended.out.splitlines()) == 3
+
+
+def test_without_the_patched_libc_the_others_are_built(
+    workshop: Workshop, tmp_path: Path
+) -> None:
+    refusal = "bigleaf thp-libc: needs packages: apt-get install some"
+    command = stand_in(tmp_path, f"echo '{refusal}' >&2; exit 3")
+    ended = workshop("tiny", command=command)
+    assert ended.status == 0, ended
+    assert f"no variant thp: {refusal}" in ended.err
+    assert len(ended.out.splitlines()) == 2
+    ended = workshop("--variant", "thp", "tiny", command=command)
+    assert (ended.status, ended.out) == (3, "")
+    assert ended.err.splitlines()[-1].endswith(refusal)
 
 
 def test_a_link_that_fails_names_its_log(workshop: Workshop) -> None:

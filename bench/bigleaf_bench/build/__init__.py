@@ -21,8 +21,8 @@ def add_arguments(part: argparse.ArgumentParser) -> None:
     part.add_argument("names", nargs="*", metavar="NAME", help="a recipe of solvers/")
     part.add_argument("--list", action="store_true", help="name the recipes and end")
     part.add_argument("--variant", action="append", choices=VARIANTS,
-                      help="only this variant; may be repeated (default: plain, bigleaf, and "
-                           "thp where its libc was made)")
+                      help="only this variant; may be repeated (default: all; the libc of thp "
+                           "is made where it is not there)")
     part.add_argument("--into", type=Path, metavar="DIR",
                       help="copy the programs to DIR as NAME-VARIANT")
     part.add_argument("--table", nargs="+", type=Path, metavar="FILE",

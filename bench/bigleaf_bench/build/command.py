@@ -31,13 +31,20 @@ def say(text: str) -> None:
 
 
 def variants(arguments: Namespace, inside: bool) -> list[str]:
-    if arguments.variant:
-        return list(dict.fromkeys(arguments.variant))
-    if not inside and toolchain.thp_libc().exists():
-        return list(VARIANTS)
-    say("no variant thp: its libc is the host's" if inside
-        else "no variant thp: 'bigleaf thp-libc' makes its libc")
-    return [v for v in VARIANTS if v != "thp"]
+    """Those asked for, else all that can be had here."""
+    wanted = list(dict.fromkeys(arguments.variant or VARIANTS))
+    if "thp" not in wanted or (inside and arguments.variant):
+        return wanted
+    try:
+        if inside:
+            raise Lacking("its libc is the host's")
+        toolchain.need_thp_libc(say)
+    except Lacking as error:
+        if arguments.variant:
+            raise
+        say(f"no variant thp: {error}")
+        wanted.remove("thp")
+    return wanted
 
 
 def chains_of(arguments: Namespace) -> list[toolchain.Toolchain]:

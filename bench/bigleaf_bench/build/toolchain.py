@@ -18,6 +18,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -111,6 +112,24 @@ def thp_libc() -> Path:
     return next((p / "libc.a" for p in places if (p / "libc.a").exists()), places[-1] / "libc.a")
 
 
+def need_thp_libc(tell: Callable[[str], None]) -> None:
+    """Has `bigleaf thp-libc` make the patched libc where it is not there."""
+    libc = thp_libc()
+    if libc.exists():
+        return
+    line = [find_bigleaf(), "thp-libc", f"--into={libc.parent}"]
+    last = ""
+    with subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE, text=True, errors="replace",
+                          env=os.environ | {"BIGLEAF_CACHE": str(cache.root())}) as making:
+        for text in making.stderr:
+            last = text.strip()
+            if last.startswith("== "):
+                tell(f"the libc of variant thp: {last[3:]}")
+    if making.returncode != 0:
+        raise Lacking(last or "bigleaf thp-libc: failed")
+
+
 def digest_of(files: list[Path], *texts: str) -> str:
     state = hashlib.sha256("\0".join(texts).encode())
     for file in files:
@@ -133,8 +152,6 @@ def make(variant: str, container: Container | None = None) -> Toolchain:
     setting = f"BIGLEAF_CC={cc} BIGLEAF_CXX={cxx}"
     if variant == "thp":
         libc = thp_libc()
-        if not libc.exists():
-            raise Lacking(f"{libc}: not there; 'bigleaf thp-libc' makes it")
         option, files = " --libc=thp", [libc, *files]
         setting += f" BIGLEAF_LIBC_THP={libc.parent}"
     lines = {kind: f"env {setting} {bigleaf} {kind}{option}" for kind in NAMES}
