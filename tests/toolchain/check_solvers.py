@@ -4,13 +4,14 @@
 the system calls of Linux 3.10.
 
     bigleaf-bench build minisat cadical drat-trim --into bin
-    tests/toolchain/check_solvers.py bin FILE.cnf...
+    tests/toolchain/check_solvers.py [--seconds=N] bin FILE.cnf...
 
-Every variant of minisat, cadical, kissat, glucose, lingeling, mergesat,
-maplelcm and maplecm in the folder runs on every file, switched on and off. Its
-answer must be the one of the plain variant outside, exit status and model or
-core alike. What cadical and kissat prove is checked by drat-trim, the same
-proof once.
+Every variant of every SAT solver in the folder runs on every file, switched on
+and off. Its answer must be the one of the plain variant outside, exit status
+and model or core alike. The proofs of those that write some are checked by
+drat-trim, the same proof once. A file on which the plain variant runs longer
+than N seconds (without the option: 300) is left out for that solver, and said;
+a proof on which drat-trim runs longer than ten times that is said too.
 
 Needs root, for chroot. Exit status: 0 all agree; 1 one does not; 2 wrong usage;
 3 the machine lacks something.
@@ -18,33 +19,53 @@ Needs root, for chroot. Exit status: 0 all agree; 1 one does not; 2 wrong usage;
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-SECONDS = 900
-QUIET = {
-    "minisat": ("-verb=0",),
-    "cadical": ("-q",),
-    "kissat": ("-q",),
-    "glucose": ("-verb=0", "-model"),
-    "lingeling": ("-q",),
-    "mergesat": ("-verb=0", "-model"),
-    "maplelcm": ("-verb=0",),
-    "maplecm": ("-verb=0",),
-}
-PROVERS = {"cadical": ("--no-binary",), "kissat": ("--no-binary",)}
 SWITCHES = {
     "plain": ({},),
     "bigleaf": ({}, {"BIGLEAF": "off"}, {"BIGLEAF_PAGES": "base"}),
     "thp": ({}, {"GLIBC_THP_ALWAYS": "1"}),
 }
 ANSWER = re.compile(r"^(?:[sv] .*|SATISFIABLE|UNSATISFIABLE|SAT|UNSAT)$", re.M)
+
+
+@dataclass(frozen=True)
+class Solver:
+    """A solver's words, and those by which it writes a proof."""
+
+    quiet: tuple[str, ...]
+    proof: tuple[str, ...] = ()  # before the file
+    proof_after: tuple[str, ...] = ()
+
+    def words(self, file: str) -> tuple[str, ...]:
+        return (*self.quiet, *self.proof, file, *self.proof_after)
+
+
+DRUP = ("-drup", "-drup-file=proof")
+SOLVERS = {
+    "minisat": Solver(("-verb=0",)),
+    "cadical": Solver(("-q",), ("--no-binary",), ("proof",)),
+    "kissat": Solver(("-q",), ("--no-binary",), ("proof",)),
+    "glucose": Solver(("-verb=0", "-model"),
+                      ("-certified", "-certified-output=proof")),
+    "lingeling": Solver(("-q",), ("-t", "proof")),
+    "mergesat": Solver(("-verb=0", "-model"), DRUP),
+    "maplelcm": Solver(("-verb=0",), DRUP),
+    "maplecm": Solver(("-verb=0",), DRUP),
+    "picosat": Solver(()),
+    "cryptominisat5": Solver(("--verb=0",)),
+    "clasp": Solver(()),
+}  # fmt: skip
 
 
 class Cage:
@@ -71,88 +92,116 @@ class Cage:
         self, program: Path, words: tuple[str, ...], env: dict[str, str]
     ) -> tuple[int, list[str]] | int:
         line = [self.gate, "-r", self.root, f"/{program.name}", *words]
-        done = subprocess.run(
-            line, env=env, capture_output=True, text=True, timeout=SECONDS
-        )
+        done = subprocess.run(line, env=env, capture_output=True, text=True)
         if done.returncode == 77:
             return 77
         return done.returncode, ANSWER.findall(done.stdout)
 
 
-def outside(program: Path, words: tuple[str, ...]) -> tuple[int, list[str]]:
-    done = subprocess.run(
-        [program, *words], capture_output=True, text=True, timeout=SECONDS
-    )
+def outside(
+    program: Path, words: tuple[str, ...], seconds: int
+) -> tuple[int, list[str]] | None:
+    """What the plain variant says without cage and proof; None: too long."""
+    try:
+        done = subprocess.run(
+            [program, *words], capture_output=True, text=True, timeout=seconds
+        )
+    except subprocess.TimeoutExpired:
+        return None
     return done.returncode, ANSWER.findall(done.stdout)
 
 
 class Checker:
     """drat-trim, and what it was asked already."""
 
-    def __init__(self, program: Path) -> None:
-        self.program = program
-        self.known: dict[tuple[Path, str], bool] = {}
+    def __init__(self, program: Path, seconds: int) -> None:
+        self.program, self.seconds = program, seconds
+        self.known: dict[tuple[Path, str], str] = {}
 
-    def holds(self, formula: Path, proof: Path) -> bool:
+    def verdict(self, formula: Path, proof: Path) -> str:
+        if not proof.exists():
+            return "proof REFUSED: there is none"
         with proof.open("rb") as stream:
             key = formula, hashlib.file_digest(stream, "sha256").hexdigest()
         if key not in self.known:
             done = subprocess.run(
-                [self.program, formula, proof, "-t", str(SECONDS)],
+                [self.program, formula, proof, "-t", str(self.seconds)],
                 capture_output=True, text=True,
             )  # fmt: skip
-            self.known[key] = "s VERIFIED" in done.stdout
+            if "s VERIFIED" in done.stdout:
+                self.known[key] = "proof verified"
+            elif "TIMEOUT" in done.stdout:
+                self.known[key] = "proof takes too long to check"
+            else:
+                self.known[key] = "proof REFUSED"
         return self.known[key]
 
 
-def check(
-    cage: Cage, checker: Checker, folder: Path, name: str, formula: Path
-) -> list[str]:
-    """What went wrong with one solver on one file."""
-    wanted = outside(folder / f"{name}-plain", (*QUIET[name], str(formula)))
-    wrong = []
-    for variant, switches in SWITCHES.items():
-        program = folder / f"{name}-{variant}"
-        if not program.exists():
-            continue
+@dataclass
+class Bench:
+    """Where the solvers run, and what came of it."""
+
+    folder: Path
+    cage: Cage
+    checker: Checker
+    seconds: int
+    counts: Counter[str]
+
+    def say(self, outcome: str, what: str) -> None:
+        self.counts[outcome] += 1
+        print(f"{outcome}: {what}", flush=True)
+
+    def try_one(
+        self, name: str, variant: str, env: dict[str, str], formula: Path,
+        wanted: tuple[int, list[str]],
+    ) -> None:  # fmt: skip
+        cage, program = self.cage, self.folder / f"{name}-{variant}"
         cage.put(program)
-        for env in switches:
-            words = (*QUIET[name], cage.put(formula))
-            proof = cage.root / "proof"
-            if name in PROVERS:
-                words = (*PROVERS[name], *words, "proof")
-            found = cage.run(program, words, env)
-            good = found == wanted and wanted[0] in (10, 20)
-            verified = ""
-            if good and name in PROVERS and wanted[0] == 20:
-                good = checker.holds(formula, proof)
-                verified = ", proof verified" if good else ", proof refused"
-            proof.unlink(missing_ok=True)
-            what = f"{name} {variant} {env or ''} {formula.name}"
-            print(f"{'good' if good else 'WRONG'}: {what}: {found[0]}{verified}",
-                  flush=True)  # fmt: skip
-            if not good:
-                wrong.append(what)
-    return wrong
+        proof = cage.root / "proof"
+        found = cage.run(program, SOLVERS[name].words(cage.put(formula)), env)
+        good = found == wanted and wanted[0] in (10, 20)
+        verdict = ""
+        if good and wanted[0] == 20 and SOLVERS[name].proof:
+            verdict = self.checker.verdict(formula, proof)
+            self.counts[verdict] += 1
+            good = "REFUSED" not in verdict
+        proof.unlink(missing_ok=True)
+        status = found if isinstance(found, int) else found[0]
+        what = f"{name} {variant} {env or ''} {formula.name}: {status} {verdict}"
+        self.say("good" if good else "WRONG", what)
+
+    def check(self, name: str, formula: Path) -> None:
+        """All variants of one solver on one file."""
+        plain = self.folder / f"{name}-plain"
+        words = (*SOLVERS[name].quiet, str(formula))
+        wanted = outside(plain, words, self.seconds)
+        if wanted is None:
+            self.say("left out", f"{name} {formula.name}: {self.seconds} s")
+            return
+        for variant, switches in SWITCHES.items():
+            if (self.folder / f"{name}-{variant}").exists():
+                for env in switches:
+                    self.try_one(name, variant, env, formula, wanted)
 
 
 def main() -> int:
-    if len(sys.argv) < 3:
-        print(__doc__, file=sys.stderr)
-        return 2
-    folder = Path(sys.argv[1])
-    names = [n for n in QUIET if (folder / f"{n}-plain").exists()]
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--seconds", type=int, default=300, metavar="N")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("files", type=Path, nargs="+", metavar="FILE")
+    own = parser.parse_args()
+    names = [n for n in SOLVERS if (own.folder / f"{n}-plain").exists()]
     with tempfile.TemporaryDirectory() as scratch:
+        checker = Checker(own.folder / "drat-trim-plain", 10 * own.seconds)
         cage = Cage(Path(scratch))
-        checker = Checker(folder / "drat-trim-plain")
-        wrong = [
-            line
-            for file in sys.argv[2:]
-            for name in names
-            for line in check(cage, checker, folder, name, Path(file))
-        ]
-    print(f"{len(wrong)} wrong")
-    return bool(wrong)
+        bench = Bench(own.folder, cage, checker, own.seconds, Counter())
+        for file in own.files:
+            for name in names:
+                bench.check(name, file)
+    print(", ".join(f"{n} {what}" for what, n in sorted(bench.counts.items())))
+    return bool(bench.counts["WRONG"])
 
 
 if __name__ == "__main__":
