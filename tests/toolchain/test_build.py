@@ -12,7 +12,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from conftest import COMMAND, SOURCE, Ended, environment
+from conftest import COMMAND, SOURCE, Ended, doctor, environment, run
 
 SOLVER = """
 #include <stdio.h>
@@ -320,6 +320,25 @@ def test_a_container_compiles(workshop: Workshop, tmp_path: Path) -> None:
     again, told = with_engine(workshop, tmp_path / "engine")
     assert "from the cache" in again.err
     assert told.count("--build-arg") == 1
+
+
+def test_the_command_runs_where_its_libc_is_not(
+    source: Path, tmp_path: Path
+) -> None:
+    sys.path.insert(0, str(SOURCE / "bench"))
+    from bigleaf_bench.build import toolchain
+
+    command, taken = toolchain.by_own_loader(COMMAND)
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    for file in (*taken, *toolchain.libraries(str(COMMAND))):
+        (inside / file.name).symlink_to(file)
+    program = tmp_path / "program"
+    words = command.replace(toolchain.INSIDE, str(inside)).split()
+    ended = run(*words, "cc", "-static", source, "-o", program,
+                env={"BIGLEAF_LIB": str(inside / "libbigleaf.a")})  # fmt: skip
+    assert (ended.status, ended.err) == (0, "")
+    assert doctor(program)["bigleaf_version"]
 
 
 def test_without_an_engine_the_host_builds(workshop: Workshop, tmp_path: Path) -> None:

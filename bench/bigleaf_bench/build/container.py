@@ -4,8 +4,9 @@
 The image (packaging/container/Containerfile) is made once per base and kept by
 the engine, podman or docker, with or without root. Each step of a recipe then
 runs in it, without a network; what it may see is the build's folder, and for
-reading `bigleaf` with its libraries. Sources are fetched and results are tried
-outside. Without an engine the host builds, and that is said.
+reading `bigleaf` with its libraries, which the host's own loader starts there:
+the image's libc may be older than the host's. Sources are fetched and results
+are tried outside. Without an engine the host builds, and that is said.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,11 +35,11 @@ class Container:
     image: str
 
     def line(self, words: list[str], tree: Path, environment: dict[str, str],
-             readable: list[Path]) -> list[str]:
+             readable: Iterable[tuple[Path, str]]) -> list[str]:
         """The words that run `words` inside, in `tree`, whose parent may be written."""
         line = [self.engine, "run", "--rm", "--network=none", "--security-opt=label=disable",
                 f"--volume={tree.parent}:{tree.parent}", f"--workdir={tree}"]
-        line += [f"--volume={place}:{place}:ro" for place in readable]
+        line += [f"--volume={file}:{place}:ro" for file, place in readable]
         line += [f"--env={name}={value}" for name, value in environment.items()]
         if self.engine == "docker":
             line.append(f"--user={os.getuid()}:{os.getgid()}")

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -27,6 +28,7 @@ from bigleaf_bench.build.container import PATH, Container
 from bigleaf_bench.command import find_bigleaf
 from bigleaf_bench.failure import Lacking
 
+INSIDE = "/bigleaf-host"  # where a container sees files of ours
 NAMES = {"cc": ("cc", "gcc"), "c++": ("c++", "g++")}
 # A shared library must not be told -static.
 SCRIPT = """#!/bin/sh
@@ -49,7 +51,7 @@ class Toolchain:
     lines: dict[str, str]  # that link
     digest: str
     container: Container | None = None
-    readable: tuple[Path, ...] = ()  # what the lines name, for a container
+    readable: tuple[tuple[Path, str], ...] = ()  # what the lines name in a container
 
     def install(self, folder: Path) -> dict[str, str]:
         """The scripts, and the environment in which they are found."""
@@ -69,7 +71,7 @@ class Toolchain:
         words = ["sh", "-eu", "-c", step]
         if not self.container:
             return words
-        return self.container.line(words, tree, environment, list(self.readable))
+        return self.container.line(words, tree, environment, self.readable)
 
 
 def is_static(program: Path) -> bool:
@@ -158,14 +160,18 @@ def make(variant: str, container: Container | None = None) -> Toolchain:
     return Toolchain(variant, compilers, lines, digest_of(files, *versions))
 
 
-def static_bigleaf() -> Path:
-    """One that runs on the libc of any image."""
-    found = Path(find_bigleaf()).resolve()
-    for program in (found, found.parent / "static/bigleaf"):
-        if program.exists() and is_static(program):
-            return program
-    raise Lacking(f"{found}: needs the libraries of this host; a container needs the static "
-                  "command: cmake --build BUILD --target static_commands")
+def by_own_loader(program: Path) -> tuple[str, list[Path]]:
+    """How the host's program runs on the libc of any image, and the files that it takes:
+    by the host's loader, with the host's libraries."""
+    if is_static(program):
+        return f"{INSIDE}/{program.name}", [program]
+    done = subprocess.run(["ldd", program], capture_output=True, text=True, check=False)
+    found = [Path(path) for path in re.findall(r"(/\S+) \(0x", done.stdout)]
+    loader = [path.name for path in found if path.name.startswith("ld-")]
+    if done.returncode != 0 or not loader:
+        raise Lacking(f"{program}: ldd cannot tell its libraries, which a container needs")
+    return f"{INSIDE}/{loader[0]} --library-path {INSIDE} {INSIDE}/{program.name}", \
+        [program, *found]
 
 
 def make_inside(variant: str, container: Container) -> Toolchain:
@@ -175,9 +181,12 @@ def make_inside(variant: str, container: Container) -> Toolchain:
         return Toolchain(variant, plain, plain, digest_of([], *versions), container)
     if variant == "thp":
         raise Lacking("variant thp: its libc is this host's; leave --container out")
-    command, files = static_bigleaf(), libraries(find_bigleaf())
-    library = files[0].parent / "libbigleaf.so"
-    setting = f"BIGLEAF_LIB={library} BIGLEAF_CC=/usr/bin/cc BIGLEAF_CXX=/usr/bin/c++"
+    bigleaf = Path(find_bigleaf())
+    command, taken = by_own_loader(bigleaf)
+    files = libraries(str(bigleaf))
+    setting = f"BIGLEAF_LIB={INSIDE}/{files[0].name} BIGLEAF_CC=/usr/bin/cc " \
+        "BIGLEAF_CXX=/usr/bin/c++"
     lines = {kind: f"env {setting} {command} {kind}" for kind in NAMES}
     return Toolchain(variant, plain, lines, digest_of(files, *versions), container,
-                     (command.parent, library.parent))
+                     tuple((file.resolve(), f"{INSIDE}/{file.name}")
+                           for file in (*taken, *files)))
