@@ -1,74 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
-// Small programs that ask much of malloc, one idea each, with a fixed amount
-// of work, so that processor time and peak memory can be compared between
-// allocators. Preload the one to be measured:
+// Small programs of our own that ask much of malloc, one idea each.
+// peers.py runs them all for several allocators in turn; curves.py runs
+// `build`, `churn` and `replace`, where a heap of --live MiB stands while
+// operations are counted, and `threads`.
 //
-//     LD_PRELOAD=libbigleaf.so heap-micro lifetimes [--threads=N] [--scale=N]
-//                                                   [--live=MIB]
-//
-// One line of JSON: scenario, operations, seconds of user, system and wall
-// time, the peak of the resident set. peers.py runs them all for several
-// allocators in turn; curves.py runs `build`, `churn` and `replace`, where a
-// heap of --live MiB stands while operations are counted, and `threads`.
-//
+#include "scenario.h"
+
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <time.h>
-
-static size_t scale = 1;
-static size_t live_bytes = (size_t)16 << 20;
-static unsigned threads = 2;
-static atomic_size_t operations;
-
-static struct {
-    struct rusage usage;
-    double wall;
-} counted_from;
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-// What came before was preparation.
-static void count_from_here(void) {
-    operations = 0;
-    getrusage(RUSAGE_SELF, &counted_from.usage);
-    counted_from.wall = now();
-}
-
-static uint64_t next(uint64_t *state) { // splitmix64 [Steele-2014]
-    uint64_t z = *state += 0x9E3779B97F4A7C15u;
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
-    return z ^ z >> 31;
-}
-
-static size_t below(uint64_t *state, size_t n) { return next(state) % n; }
-
-static void *must(void *p) {
-    if (p == NULL) {
-        fputs("heap-micro: no memory\n", stderr);
-        exit(1);
-    }
-    return p;
-}
-
-// The first word is written, as every program would.
-static void *make(size_t size) {
-    uint64_t *const p = must(malloc(size));
-    *p = size;
-    return p;
-}
 
 // ---- small blocks that replace each other at random
 
@@ -84,17 +27,8 @@ static void *small(void *seed) {
     for (size_t i = 0; i < LIVE; i++)
         free(slot[i]);
     free(slot);
-    atomic_fetch_add(&operations, 2 * STEPS * scale);
+    count(2 * STEPS * scale);
     return NULL;
-}
-
-static void on_threads(void *(*body)(void *), unsigned n) {
-    pthread_t thread[64];
-    for (uintptr_t i = 0; i < n; i++)
-        if (pthread_create(&thread[i], NULL, body, (void *)(i + 1)) != 0)
-            exit(1);
-    for (unsigned i = 0; i < n; i++)
-        pthread_join(thread[i], NULL);
 }
 
 static void run_small(void) { small((void *)1); }
@@ -127,7 +61,7 @@ static void *consume(struct ring *r) {
         free(atomic_load(&r->block[i % RING]));
         atomic_store(&r->tail, i + 1);
     }
-    atomic_fetch_add(&operations, 2 * MESSAGES * scale);
+    count(2 * MESSAGES * scale);
     return NULL;
 }
 
@@ -172,7 +106,7 @@ static void run_growth(void) {
     for (size_t i = 0; i < VECTORS; i++)
         free(vector[i].at);
     free(vector);
-    atomic_fetch_add(&operations, STEPS * scale);
+    count(STEPS * scale);
 }
 
 // ---- most blocks die young, some live long among them
@@ -196,7 +130,7 @@ static void run_lifetimes(void) {
     for (size_t i = 0; i < OLD; i++)
         free(old[i]);
     free(old);
-    atomic_fetch_add(&operations, 16 * ROUNDS * scale);
+    count(16 * ROUNDS * scale);
 }
 
 // ---- sizes change from phase to phase, and a tenth of each stays
@@ -219,7 +153,7 @@ static void run_fragments(void) {
     for (size_t i = 0; i < BLOCKS; i++)
         free(block[i]);
     free(block);
-    atomic_fetch_add(&operations, 2 * BLOCKS * PHASES * scale * 9 / 10);
+    count(2 * BLOCKS * PHASES * scale * 9 / 10);
 }
 
 // ---- a large heap that is walked at random
@@ -250,7 +184,7 @@ static void run_footprint(void) {
     for (size_t i = 0; i < nodes; i++)
         free(node[i]);
     free(node);
-    atomic_fetch_add(&operations, 2 * nodes + STEPS);
+    count(2 * nodes + STEPS);
 }
 
 // ---- what an operation costs beside a heap of a given size
@@ -262,27 +196,27 @@ static size_t some_size(uint64_t *random) {
 }
 
 // A heap of `live_bytes`; the blocks, and how many, are never freed.
-static void **build(uint64_t *random, size_t *count) {
+static void **build(uint64_t *random, size_t *blocks) {
     const size_t mean = BLOCK_LEAST * (1 + BLOCK_STEPS) / 2;
-    *count = live_bytes / mean;
-    void **const block = must(malloc(*count * sizeof *block));
-    for (size_t i = 0; i < *count; i++)
+    *blocks = live_bytes / mean;
+    void **const block = must(malloc(*blocks * sizeof *block));
+    for (size_t i = 0; i < *blocks; i++)
         block[i] = make(some_size(random));
     return block;
 }
 
 static void run_build(void) {
     uint64_t random = 1;
-    size_t count;
-    build(&random, &count);
-    atomic_fetch_add(&operations, count);
+    size_t blocks;
+    build(&random, &blocks);
+    count(blocks);
 }
 
 static void run_churn(void) {
     enum { BATCH = 64, ROUNDS = 300000 };
     uint64_t random = 1;
-    size_t count;
-    build(&random, &count);
+    size_t blocks;
+    build(&random, &blocks);
     count_from_here();
     for (size_t i = 0; i < ROUNDS * scale; i++) {
         void *young[BATCH];
@@ -291,102 +225,33 @@ static void run_churn(void) {
         for (int k = 0; k < BATCH; k++)
             free(young[k]);
     }
-    atomic_fetch_add(&operations, 2 * BATCH * ROUNDS * scale);
+    count(2 * BATCH * ROUNDS * scale);
 }
 
 static void run_replace(void) {
     enum { STEPS = 5000000 };
     uint64_t random = 1;
-    size_t count;
-    void **const block = build(&random, &count);
+    size_t blocks;
+    void **const block = build(&random, &blocks);
     count_from_here();
     for (size_t i = 0; i < STEPS * scale; i++) {
-        void **const place = &block[below(&random, count)];
+        void **const place = &block[below(&random, blocks)];
         free(*place);
         *place = make(some_size(&random));
     }
-    atomic_fetch_add(&operations, 2 * STEPS * scale);
+    count(2 * STEPS * scale);
 }
 
-static const struct scenario {
-    const char *name;
-    void (*run)(void);
-} scenarios[] = {
-    {"small", run_small},         {"threads", run_threads},
-    {"remote", run_remote},       {"growth", run_growth},
-    {"lifetimes", run_lifetimes}, {"fragments", run_fragments},
-    {"footprint", run_footprint}, {"build", run_build},
-    {"churn", run_churn},         {"replace", run_replace},
+const struct scenario micro[] = {
+    {"small", run_small},
+    {"threads", run_threads},
+    {"remote", run_remote},
+    {"growth", run_growth},
+    {"lifetimes", run_lifetimes},
+    {"fragments", run_fragments},
+    {"footprint", run_footprint},
+    {"build", run_build},
+    {"churn", run_churn},
+    {"replace", run_replace},
+    {NULL, NULL},
 };
-
-static _Noreturn void usage(void) {
-    fputs("usage: heap-micro SCENARIO [--threads=N] [--scale=N] [--live=MIB]\n"
-          "scenarios:",
-          stderr);
-    for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++)
-        fprintf(stderr, " %s", scenarios[i].name);
-    fputs("\n", stderr);
-    exit(2);
-}
-
-static size_t number(const char *text, size_t most) {
-    char *end;
-    const unsigned long n = strtoul(text, &end, 10);
-    if (*end != '\0' || n == 0 || n > most)
-        usage();
-    return n;
-}
-
-static double seconds(struct timeval end, struct timeval start) {
-    return (double)(end.tv_sec - start.tv_sec) +
-           (double)(end.tv_usec - start.tv_usec) / 1e6;
-}
-
-// The peak of this program alone: getrusage's would be that of the program
-// which started it, if that is larger.
-static long peak_kib(void) {
-    FILE *const status = fopen("/proc/self/status", "re");
-    char line[256];
-    long kib = 0;
-    while (status && fgets(line, sizeof line, status))
-        if (sscanf(line, "VmHWM: %ld", &kib) == 1)
-            break;
-    if (status)
-        fclose(status);
-    return kib;
-}
-
-static void measure(const struct scenario *s) {
-    count_from_here();
-    s->run();
-    const double wall = now() - counted_from.wall;
-    struct rusage r;
-    getrusage(RUSAGE_SELF, &r);
-    printf("{\"scenario\": \"%s\", \"operations\": %zu, \"user_seconds\": %.6f,"
-           " \"system_seconds\": %.6f, \"wall_seconds\": %.6f, "
-           "\"peak_kib\": %ld}\n",
-           s->name, atomic_load(&operations),
-           seconds(r.ru_utime, counted_from.usage.ru_utime),
-           seconds(r.ru_stime, counted_from.usage.ru_stime), wall, peak_kib());
-}
-
-int main(int argc, char **argv) {
-    if (argc < 2)
-        usage();
-    for (int i = 2; i < argc; i++) {
-        if (strncmp(argv[i], "--threads=", 10) == 0)
-            threads = (unsigned)number(argv[i] + 10, 64);
-        else if (strncmp(argv[i], "--scale=", 8) == 0)
-            scale = number(argv[i] + 8, 1000);
-        else if (strncmp(argv[i], "--live=", 7) == 0)
-            live_bytes = number(argv[i] + 7, 1 << 20) << 20;
-        else
-            usage();
-    }
-    for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++)
-        if (strcmp(scenarios[i].name, argv[1]) == 0) {
-            measure(&scenarios[i]);
-            return 0;
-        }
-    usage();
-}

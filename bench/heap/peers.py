@@ -18,8 +18,11 @@ import statistics
 import subprocess
 import sys
 
-SCENARIOS = ("small", "threads", "remote", "growth", "lifetimes", "fragments",
-             "footprint")
+MICRO = ("small", "threads", "remote", "growth", "lifetimes", "fragments",
+         "footprint")
+SUITES = ("pareto", "larson", "mstress", "batches", "exchange", "runs",
+          "inverse", "shelves", "large", "leavers", "scratch")
+SCENARIOS = MICRO + SUITES
 
 
 def allocator(text):
