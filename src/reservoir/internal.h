@@ -29,8 +29,13 @@ extern struct bl_policy bl_policy;
 bool bl_territory_reach_small(size_t units);
 bool bl_territory_reach_large(size_t units);
 struct bl_run *bl_run_records(void);
-uint64_t *bl_free_address_bits(void); // one per small unit, set: free address
-uint64_t *bl_hugetlb_bits(void);      // one per unit of the territory
+// 64 units of the small part, a bit each.
+struct bl_unit_bits {
+    uint64_t free; // the address is free
+    uint64_t warm; // its warm memory lies here
+};
+struct bl_unit_bits *bl_unit_bits(void);
+uint64_t *bl_hugetlb_bits(void); // one per unit of the territory
 
 // --- backing.c ---------------------------------------------------------------
 
@@ -66,6 +71,8 @@ struct bl_warm {
 void bl_warm_push(void *at, size_t units, uint32_t run);
 // Takes up to `units` from the stretch freed last; units 0: none are warm.
 struct bl_warm bl_warm_take(size_t units);
+// Takes the unit that is warm at `at`, an address of the small part.
+void bl_warm_take_at(const char *at);
 // Takes a whole stretch of a run, of `least` to `most` units.
 struct bl_warm bl_warm_take_run(size_t least, size_t most);
 // The memory of what was taken goes, and so do its addresses; the bytes.
@@ -99,6 +106,10 @@ void bl_run_address_free(uint32_t run, size_t units);
 bool bl_unit_is_seed(const void *at);
 // One free address of the small part, or NULL.
 void *bl_unit_address_take(void);
+
+static inline size_t bl_small_index(const void *at) {
+    return ((uintptr_t)at - bl_territory.small) >> BL_HUGE_SHIFT;
+}
 
 static inline char *bl_large_at(size_t index) {
     return (char *)bl_territory.large + (index << BL_HUGE_SHIFT);

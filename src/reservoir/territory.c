@@ -14,7 +14,7 @@
 #define SLICES_AT ((uintptr_t)0)
 #define UNIT_INFO_AT (16 * BL_GIB)
 #define RUNS_AT (17 * BL_GIB)
-#define FREE_BITS_AT (18 * BL_GIB)
+#define UNIT_BITS_AT (18 * BL_GIB)
 #define HUGETLB_BITS_AT (19 * BL_GIB)
 #define BUMP_AT (20 * BL_GIB)
 
@@ -26,7 +26,7 @@ struct table {
     size_t mapped;
 };
 
-static struct table slices, unit_info, runs, free_bits, hugetlb_bits, bump;
+static struct table slices, unit_info, runs, unit_bits, hugetlb_bits, bump;
 static size_t bump_used;
 
 // Small tables grow by little, since a small process pays for them; beyond
@@ -64,7 +64,9 @@ bool bl_territory_reach_small(size_t units) {
     return table_reach(&slices, units * BL_SLICE_INFO_BYTES, 256 * BL_KIB) &&
            table_reach(&unit_info, units * BL_UNIT_INFO_BYTES,
                        4 * BL_BASE_SIZE) &&
-           table_reach(&free_bits, units / 8 + 8, BL_BASE_SIZE) &&
+           table_reach(&unit_bits,
+                       (units / 64 + 1) * sizeof(struct bl_unit_bits),
+                       BL_BASE_SIZE) &&
            reach_hugetlb_bits(bl_territory.small, units);
 }
 
@@ -76,14 +78,16 @@ bool bl_territory_reach_large(size_t units) {
 struct bl_run *bl_run_records(void) {
     return (struct bl_run *)runs.at;
 }
-uint64_t *bl_free_address_bits(void) { return (uint64_t *)free_bits.at; }
+struct bl_unit_bits *bl_unit_bits(void) {
+    return (struct bl_unit_bits *)unit_bits.at;
+}
 uint64_t *bl_hugetlb_bits(void) { return (uint64_t *)hugetlb_bits.at; }
 
 static void place_tables(uintptr_t start) {
     slices.at = start + SLICES_AT;
     unit_info.at = start + UNIT_INFO_AT;
     runs.at = start + RUNS_AT;
-    free_bits.at = start + FREE_BITS_AT;
+    unit_bits.at = start + UNIT_BITS_AT;
     hugetlb_bits.at = start + HUGETLB_BITS_AT;
     bump.at = start + BUMP_AT;
 }
@@ -99,7 +103,7 @@ static void lay_out(uintptr_t start) {
 
 static void withdraw(void) {
     struct table *const all[] = {&slices,    &unit_info,    &runs,
-                                 &free_bits, &hugetlb_bits, &bump};
+                                 &unit_bits, &hugetlb_bits, &bump};
     for (size_t i = 0; i < BL_ARRAY_LEN(all); i++) {
         if (all[i]->mapped > 0)
             bl_os.unmap((void *)all[i]->at, all[i]->mapped);

@@ -25,24 +25,20 @@ static char *small_at(size_t index) {
     return (char *)bl_territory.small + (index << BL_HUGE_SHIFT);
 }
 
-static size_t small_index(const void *at) {
-    return ((uintptr_t)at - bl_territory.small) >> BL_HUGE_SHIFT;
-}
-
 static size_t units_now(void) { return bl_load_relaxed(&bl_stats.units_now); }
 
 bool bl_unit_is_seed(const void *at) {
-    const size_t i = small_index(at);
+    const size_t i = bl_small_index(at);
     return i < BL_SEED_UNITS && (seeds >> i & 1) && !seeds_promoted;
 }
 
 void bl_unit_address_free(void *at, size_t units) {
-    uint64_t *bits = bl_free_address_bits();
-    for (size_t i = small_index(at), end = i + units; i < end; i++) {
+    struct bl_unit_bits *bits = bl_unit_bits();
+    for (size_t i = bl_small_index(at), end = i + units; i < end; i++) {
         if (i < BL_SEED_UNITS)
             seeds &= ~(1u << i);
-        BL_ASSERT(!(bits[i / 64] >> (i % 64) & 1));
-        bits[i / 64] |= (uint64_t)1 << (i % 64);
+        BL_ASSERT(!(bits[i / 64].free >> (i % 64) & 1));
+        bits[i / 64].free |= (uint64_t)1 << (i % 64);
         if (i / 64 < lowest_word)
             lowest_word = i / 64;
     }
@@ -50,11 +46,11 @@ void bl_unit_address_free(void *at, size_t units) {
 }
 
 static char *take_free_address(void) {
-    uint64_t *bits = bl_free_address_bits();
-    while (bits[lowest_word] == 0)
+    struct bl_unit_bits *bits = bl_unit_bits();
+    while (bits[lowest_word].free == 0)
         lowest_word++;
-    const unsigned bit = bl_lowest_bit(bits[lowest_word]);
-    bits[lowest_word] &= bits[lowest_word] - 1;
+    const unsigned bit = bl_lowest_bit(bits[lowest_word].free);
+    bits[lowest_word].free &= bits[lowest_word].free - 1;
     free_addresses--;
     return small_at(lowest_word * 64 + bit);
 }
@@ -98,7 +94,7 @@ static bool map_ahead(void) {
                                 : bl_back_units(at, units);
         if (result == 0) {
             if (seed)
-                seeds |= 1u << small_index(at);
+                seeds |= 1u << bl_small_index(at);
             ahead = at;
             ahead_units = units;
             return true;
@@ -139,19 +135,8 @@ static char *take_warm(void) {
     return NULL;
 }
 
-// A heap of this size is no small process any more.
-static void promote_seeds(void) {
-    if (seeds_promoted || units_now() < BL_SEED_PROMOTE_AT ||
-        bl_policy.backing == BL_BACKING_BASE)
-        return;
-    seeds_promoted = true;
-    for (size_t i = 0; i < BL_SEED_UNITS; i++)
-        if (seeds >> i & 1 && !bl_unit_is_free(i))
-            bl_hugify(small_at(i));
-}
-
 static bool bit_is_set(size_t unit) {
-    return bl_free_address_bits()[unit / 64] >> (unit % 64) & 1;
+    return bl_unit_bits()[unit / 64].free >> (unit % 64) & 1;
 }
 
 static bool is_ahead(size_t unit) {
@@ -159,12 +144,34 @@ static bool is_ahead(size_t unit) {
     return at >= ahead && at < ahead + (ahead_units << BL_HUGE_SHIFT);
 }
 
-bool bl_unit_is_free(size_t unit) {
+static bool address_is_free(size_t unit) {
     return unit >= small_units || bit_is_set(unit) || is_ahead(unit);
 }
 
+// Its base pages are not what a large object wants.
+static bool is_warm_here(size_t unit) {
+    return unit < small_units &&
+           (bl_unit_bits()[unit / 64].warm >> (unit % 64) & 1) &&
+           !bl_unit_is_seed(small_at(unit));
+}
+
+bool bl_unit_is_free(size_t unit) {
+    return address_is_free(unit) || is_warm_here(unit);
+}
+
+// A heap of this size is no small process any more.
+static void promote_seeds(void) {
+    if (seeds_promoted || units_now() < BL_SEED_PROMOTE_AT ||
+        bl_policy.backing == BL_BACKING_BASE)
+        return;
+    seeds_promoted = true;
+    for (size_t i = 0; i < BL_SEED_UNITS; i++)
+        if (seeds >> i & 1 && !address_is_free(i))
+            bl_hugify(small_at(i));
+}
+
 static void take_bit(size_t unit) {
-    bl_free_address_bits()[unit / 64] &= ~((uint64_t)1 << (unit % 64));
+    bl_unit_bits()[unit / 64].free &= ~((uint64_t)1 << (unit % 64));
     free_addresses--;
 }
 
@@ -177,8 +184,8 @@ static void give_up_ahead(void) {
     ahead_units = 0;
 }
 
-// Makes the addresses ours.
-static bool claim(size_t first, size_t count) {
+// Makes the addresses ours. Bit i of *here: unit `first + i` lies there warm.
+static bool claim(size_t first, size_t count, uint64_t *here) {
     const size_t end = first + count;
     for (size_t i = first; i < end; i++)
         if (!bl_unit_is_free(i))
@@ -186,21 +193,62 @@ static bool claim(size_t first, size_t count) {
     give_up_ahead();
     if (end > small_units && extend(end - small_units) == NULL)
         return false;
+    *here = 0;
     for (size_t i = first; i < end; i++)
-        if (bit_is_set(i))
+        if (bit_is_set(i)) {
             take_bit(i);
+        } else if (is_warm_here(i)) {
+            bl_warm_take_at(small_at(i));
+            *here |= (uint64_t)1 << (i - first);
+        }
     return true;
 }
 
-static bool acquire_at(size_t first, size_t count, bool *dirty) {
-    if (!claim(first, count))
-        return false;
+// Units [first, first + count) are ours; the memory of some is there.
+static void give_up(size_t first, size_t count, uint64_t there) {
+    for (size_t i = 0; i < count; i++)
+        if (there >> i & 1)
+            bl_warm_push(small_at(first + i), 1, 0);
+        else
+            bl_unit_address_free(small_at(first + i), 1);
+}
+
+// Fills unit `first + i` and those after it whose memory is not there.
+// The number of units it took; 0 without memory, all of them given up.
+static size_t fill_gap(size_t first, size_t count, size_t i, uint64_t *there,
+                       bool *dirty) {
+    size_t end = i + 1;
+    while (end < count && !(*there >> end & 1))
+        end++;
     size_t warm = 0;
-    const int result = bl_fill_units(small_at(first), count, &warm);
-    *dirty = warm > 0;
-    if (result < 0 && result != -EEXIST) // else: taken by somebody else
-        bl_unit_address_free(small_at(first), count);
-    return result == 0;
+    const int result = bl_fill_units(small_at(first + i), end - i, &warm);
+    if (result == 0) {
+        *dirty |= warm > 0;
+        for (size_t k = i; k < end; k++)
+            *there |= (uint64_t)1 << k;
+        return end - i;
+    }
+    give_up(first, i, *there);
+    if (result != -EEXIST) // else: taken by somebody else
+        bl_unit_address_free(small_at(first + i), end - i);
+    give_up(first + end, count - end, *there >> end);
+    return 0;
+}
+
+static bool acquire_at(size_t first, size_t count, bool *dirty) {
+    uint64_t there;
+    BL_REQUIRE(count < 64);
+    if (!claim(first, count, &there))
+        return false;
+    *dirty = there != 0;
+    for (size_t i = 0; i < count;) {
+        const size_t took =
+            there >> i & 1 ? 1 : fill_gap(first, count, i, &there, dirty);
+        if (took == 0)
+            return false;
+        i += took;
+    }
+    return true;
 }
 
 bool bl_units_acquire_at(size_t first, size_t count, bool *dirty) {

@@ -4,8 +4,8 @@
 // freeing; demand takes from the new end (hot in the caches), the purge from
 // the old end. A full ring drops its oldest stretch.
 //
-// Invariant: `warm_units` is the sum of the units of all stretches, and each
-// stretch has at least one.
+// Invariant: `warm_units` is the sum of the units of all stretches; each has
+// at least one, and one of the small part just one, whose `warm` bit is set.
 //
 #include "reservoir/internal.h"
 
@@ -22,9 +22,23 @@ static struct bl_warm *nth(size_t i) { return &ring[(oldest + i) % RING]; }
 
 size_t bl_warm_units(void) { return warm_units; }
 
-static void note_taken(size_t units) {
-    warm_units -= units;
-    BL_DISCOUNT_BY(units_warm_now, units);
+static bool is_marked(const struct bl_warm *w) {
+    const size_t unit = bl_small_index(w->at);
+    return bl_unit_bits()[unit / 64].warm >> (unit % 64) & 1;
+}
+
+static void mark(const struct bl_warm *w, bool warm) {
+    if (w->run != 0)
+        return;
+    const size_t unit = bl_small_index(w->at);
+    BL_ASSERT(is_marked(w) != warm);
+    bl_unit_bits()[unit / 64].warm ^= (uint64_t)1 << (unit % 64);
+}
+
+static void note_taken(const struct bl_warm *w) {
+    mark(w, false);
+    warm_units -= w->units;
+    BL_DISCOUNT_BY(units_warm_now, w->units);
 }
 
 static void free_addresses_of(const struct bl_warm *w) {
@@ -57,15 +71,17 @@ static size_t drop_oldest(void) {
     oldest = (oldest + 1) % RING;
     count--;
     tell_peak();
-    note_taken(w.units);
+    note_taken(&w);
     return bl_warm_drop(&w);
 }
 
 void bl_warm_push(void *at, size_t units, uint32_t run) {
-    BL_ASSERT(units > 0);
+    BL_ASSERT(units > 0 && (run != 0 || units == 1));
     if (count == RING)
         drop_oldest();
-    *nth(count) = (struct bl_warm){at, (uint32_t)units, run, bl_os.now_ms()};
+    struct bl_warm *const w = nth(count);
+    *w = (struct bl_warm){at, (uint32_t)units, run, bl_os.now_ms()};
+    mark(w, true);
     count++;
     warm_units += units;
     BL_COUNT_BY(units_warm_now, units);
@@ -98,8 +114,28 @@ struct bl_warm bl_warm_take(size_t units) {
     } else {
         count--;
     }
-    note_taken(got.units);
+    note_taken(&got);
     return got;
+}
+
+// The stretch at `i`, closing the gap.
+static struct bl_warm take_nth(size_t i) {
+    const struct bl_warm got = *nth(i);
+    for (; i + 1 < count; i++)
+        *nth(i) = *nth(i + 1);
+    count--;
+    note_taken(&got);
+    return got;
+}
+
+void bl_warm_take_at(const char *at) {
+    size_t i = count;
+    do {
+        BL_REQUIRE(i > 0);
+        i--;
+    } while (nth(i)->at != at);
+    (void)take_nth(i);
+    BL_COUNT(units_reused);
 }
 
 struct bl_warm bl_warm_take_run(size_t least, size_t most) {
@@ -108,11 +144,7 @@ struct bl_warm bl_warm_take_run(size_t least, size_t most) {
         const struct bl_warm got = *nth(count - i);
         if (got.run == 0 || got.units < least || got.units > most)
             continue;
-        for (size_t j = count - i; j + 1 < count; j++)
-            *nth(j) = *nth(j + 1);
-        count--;
-        note_taken(got.units);
-        return got;
+        return take_nth(count - i);
     }
     return (struct bl_warm){0};
 }
@@ -134,6 +166,7 @@ void bl_warm_check(void) {
     size_t sum = 0;
     for (size_t i = 0; i < count; i++) {
         BL_CHECK(nth(i)->units > 0);
+        BL_CHECK(nth(i)->run != 0 || (nth(i)->units == 1 && is_marked(nth(i))));
         BL_CHECK(i == 0 || nth(i - 1)->since_ms <= nth(i)->since_ms);
         sum += nth(i)->units;
     }

@@ -58,6 +58,57 @@ TEST(a_warm_unit_serves_again) {
     expect_size_eq(fake_os_count(FAKE_MAP), maps);
 }
 
+static size_t number_of(const void *p) {
+    return ((uintptr_t)p - bl_territory.small) >> BL_HUGE_SHIFT;
+}
+
+// Units 8, 9 and 10 of the territory: one warm, one nobody's, one warm.
+static void leave_a_gap(void) {
+    void *units[N];
+    for (int i = 0; i < N; i++)
+        units[i] = unit();
+    bl_unit_release(units[9]);
+    bl_reservoir_purge(true);
+    for (int i = 8; i <= 10; i += 2) {
+        expect_size_eq(number_of(units[i]), (size_t)i);
+        memset(units[i], i, BL_HUGE_SIZE);
+        bl_unit_release(units[i]);
+    }
+}
+
+TEST(warm_units_serve_a_row_where_they_lie) {
+    bool dirty = false;
+    start_with(BL_BACKING_THP);
+    leave_a_gap();
+    const unsigned long moves = fake_os_count(FAKE_MOVE);
+    const unsigned long maps = fake_os_count(FAKE_MAP);
+    assert_true(bl_units_acquire_at(8, 3, &dirty));
+    expect_true(dirty);
+    expect_size_eq(fake_os_count(FAKE_MOVE), moves);
+    expect_size_eq(fake_os_count(FAKE_MAP), maps + 1);
+    const unsigned char *const row =
+        (unsigned char *)bl_territory.small + 8 * BL_HUGE_SIZE;
+    assert_true(fake_os_is_mapped(row, 3 * BL_HUGE_SIZE));
+    expect_int_eq(row[0], 8);
+    expect_int_eq(row[2 * BL_HUGE_SIZE], 10);
+    expect_true(!bl_units_acquire_at(8, 1, &dirty));
+    bl_reservoir_check();
+}
+
+TEST(a_row_without_memory_stays_warm) {
+    bool dirty = false;
+    start_with(BL_BACKING_THP);
+    leave_a_gap();
+    const size_t mapped = fake_os_mapped_bytes();
+    fake_os_fail(1, ENOMEM, 1u << FAKE_MAP, true);
+    expect_true(!bl_units_acquire_at(8, 3, &dirty));
+    bl_reservoir_check();
+    expect_size_le(fake_os_mapped_bytes(), mapped);
+    fake_os_fail(0, 0, FAKE_MAY_FAIL, false);
+    expect_true(bl_units_acquire_at(8, 3, &dirty));
+    bl_reservoir_check();
+}
+
 TEST(the_purge_waits_for_the_delay) {
     void *units[N];
     start_with(BL_BACKING_THP);
