@@ -9,9 +9,9 @@ the system calls of Linux 3.10.
 Every variant of every SAT solver in the folder runs on every file, switched on
 and off. Its answer must be the one of the plain variant outside, exit status
 and model or core alike. The proofs of those that write some are checked by
-drat-trim, the same proof once. A file on which the plain variant runs longer
-than N seconds (without the option: 300) is left out for that solver, and said;
-a proof on which drat-trim runs longer than ten times that is said too.
+drat-trim, the same proof once. A file on which the plain variant takes more CPU
+time than N seconds (without the option: 300) is left out for that solver, and
+said; a proof on which drat-trim runs ten times as long is said too.
 
 Needs root, for chroot. Exit status: 0 all agree; 1 one does not; 2 wrong usage;
 3 the machine lacks something.
@@ -23,6 +23,7 @@ import argparse
 import hashlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -102,11 +103,11 @@ def outside(
     program: Path, words: tuple[str, ...], seconds: int
 ) -> tuple[int, list[str]] | None:
     """What the plain variant says without cage and proof; None: too long."""
-    try:
-        done = subprocess.run(
-            [program, *words], capture_output=True, text=True, timeout=seconds
-        )
-    except subprocess.TimeoutExpired:
+    done = subprocess.run(
+        ["prlimit", f"--cpu={seconds}", program, *words],
+        capture_output=True, text=True,
+    )  # fmt: skip
+    if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
         return None
     return done.returncode, ANSWER.findall(done.stdout)
 
