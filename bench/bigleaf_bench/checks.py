@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import re
 import shutil
-import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +22,9 @@ from bigleaf_bench.instances import Instance
 from bigleaf_bench.tools import PLAIN, search_path
 
 CHECKER = "drat-trim"
-CORE_SECONDS = 30
+SOLVERS = ("cadical", "minisat")  # any of them decides a core
+# Decides a formula in DIMACS: the exit status of a solver, None where there is none.
+Decide = Callable[[str], int | None]
 
 
 @dataclass(frozen=True)
@@ -38,20 +40,20 @@ def formula(path: Path) -> formulas.Formula:
     return formulas.read(path)
 
 
-def judge(answer: Answer, instance: Instance) -> Judged:
+def judge(answer: Answer, instance: Instance, decide: Decide) -> Judged:
     """The answer against its own witness, else against what is known."""
     if instance.expected and answer.text and not agree(answer.text, instance.expected):
         return Judged(wrong=f"the known answer is {instance.expected}")
     if instance.format in ("cnf", "wcnf") and answer.witness is not None:
-        return witnessed(answer, formula(instance.path))
+        return witnessed(answer, formula(instance.path), decide)
     if instance.expected and answer.text:
         return Judged("known answer")
     return Judged()
 
 
-def witnessed(answer: Answer, against: formulas.Formula) -> Judged:
+def witnessed(answer: Answer, against: formulas.Formula, decide: Decide) -> Judged:
     if answer.text == "core":
-        return core(answer, against)
+        return core(answer, against, decide)
     if contradictory(answer.witness):
         return Judged(wrong="the model has a variable both ways")
     if answer.cost is not None:
@@ -71,24 +73,16 @@ def contradictory(model) -> bool:
     return bool(len(set(model.tolist()) & set((-model).tolist())))
 
 
-def core(answer: Answer, against: formulas.Formula) -> Judged:
-    """A core must be unsatisfiable; any solver that is here says so."""
+def core(answer: Answer, against: formulas.Formula, decide: Decide) -> Judged:
+    """A core must be unsatisfiable, by any solver."""
     clauses = answer.witness
     if len(clauses) and (clauses.min() < 1 or clauses.max() > len(against)):
         return Judged(wrong="the core names clauses that are not there")
-    solver = shutil.which("cadical", path=search_path(())) or shutil.which("minisat")
-    if not solver:
-        return Judged()
     text = "".join(" ".join(map(str, c)) + " 0\n" for c in against.subset(clauses))
-    text = f"p cnf {against.variables} {len(clauses)}\n{text}"
-    try:
-        done = subprocess.run([solver], input=text, capture_output=True, text=True,
-                              timeout=CORE_SECONDS, check=False)
-    except subprocess.TimeoutExpired:
-        return Judged()
-    if done.returncode == 10:
+    status = decide(f"p cnf {against.variables} {len(clauses)}\n{text}")
+    if status == 10:
         return Judged(wrong="the core is satisfiable")
-    return Judged("core" if done.returncode == 20 else "")
+    return Judged("core" if status == 20 else "")
 
 
 def agree(answer: str, known: str) -> bool:
@@ -118,10 +112,17 @@ def contradiction(records: list[dict], record: dict) -> dict | None:
     return None
 
 
+def first_of(*names: str) -> str | None:
+    """The first of these programs that is here."""
+    return next(filter(None, (shutil.which(name, path=search_path(())) for name in names)), None)
+
+
 def checker() -> str | None:
-    """The checker of proofs that is here."""
-    return next(filter(None, (shutil.which(name, path=search_path(()))
-                              for name in (CHECKER, CHECKER + PLAIN))), None)
+    return first_of(CHECKER, CHECKER + PLAIN)
+
+
+def solver() -> str | None:
+    return first_of(*SOLVERS)
 
 
 def proof(said: str) -> tuple[str, Judged]:

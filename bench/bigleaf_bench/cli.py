@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import os
+import signal
 import sys
 import traceback
 from pathlib import Path
@@ -98,6 +99,7 @@ def run_campaign(arguments) -> int:
     from bigleaf_bench import campaign as campaigns
     from bigleaf_bench import conduct
 
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
     campaign = campaigns.load(arguments.campaign)
     if arguments.workers < 1:
         raise WrongUse("--workers: must be at least 1")

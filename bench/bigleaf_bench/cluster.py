@@ -4,8 +4,10 @@
 A block is a task, so that what is compared runs on one machine. Each run
 leaves one file in parts/, written whole; this process merges them into the
 journal. A task that Slurm no longer knows and that left runs out was lost: it
-is submitted again, as often as `MOST_TRIES`. What was submitted stands in
-tasks.jsonl: a campaign that is killed adopts its tasks when it is given again.
+is submitted again, as often as `MOST_TRIES`. Before an array is submitted its
+name, which no other has, and the runs of its tasks stand in tasks.jsonl: a
+campaign that was killed, even while it submitted, asks Slurm for these names
+when it is given again, and adopts what is there.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import getpass
 import hashlib
 import json
 import os
+import secrets
 import shutil
 import subprocess
 import time
@@ -78,17 +81,19 @@ def work(block: Block, context: execute.Context) -> int:
     return 0
 
 
-def known_to_slurm() -> set[str] | None:
-    """The tasks of this user that wait or run; None: Slurm does not answer."""
+def known_to_slurm() -> dict[str, str] | None:
+    """The names of the tasks of this user that wait or run, by id; None: Slurm
+    does not answer."""
     try:
-        done = subprocess.run(["squeue", "-h", "-r", "-u", getpass.getuser(), "-o", "%i"],
+        done = subprocess.run(["squeue", "-h", "-r", "-u", getpass.getuser(), "-o", "%i %j"],
                               capture_output=True, text=True, timeout=ASK_SECONDS, check=True)
     except subprocess.SubprocessError:
         return None
-    return set(done.stdout.split())
+    return dict(line.strip().split(" ", 1) for line in done.stdout.splitlines())
 
 
-def executor(context: execute.Context, options: Options, longest: int) -> submitit.SlurmExecutor:
+def executor(context: execute.Context, options: Options, name: str,
+             longest: int) -> submitit.SlurmExecutor:
     limits = context.campaign.limits
     seconds = longest * (limits.seconds * measure.WALL_FACTOR + measure.WALL_EXTRA)
     result = submitit.SlurmExecutor(folder=context.folder / "slurm")
@@ -99,12 +104,17 @@ def executor(context: execute.Context, options: Options, longest: int) -> submit
             raise WrongUse(f"--slurm: '{word}' is not NAME=VALUE")
         extra[name.replace("-", "_")] = value
     result.update_parameters(
-        job_name=f"bigleaf-{context.campaign.name}", cpus_per_task=limits.cores,
+        job_name=name, cpus_per_task=limits.cores,
         time=int(seconds // 60) + MINUTES_EXTRA, array_parallelism=options.workers,
         additional_parameters={"requeue": True, **extra},
         setup=[f"export PYTHONPATH={measure.PACKAGES}"],
         **({"mem": f"{(limits.memory >> 20) + 512}MB"} if limits.memory else {}))
     return result
+
+
+def index(id_: str) -> int:
+    """The place of a task in its array; an array of one is none to Slurm."""
+    return int(id_.partition("_")[2] or 0)
 
 
 class Cluster:
@@ -121,29 +131,37 @@ class Cluster:
         longest = max(map(len, blocks))
         for first in range(0, len(blocks), MOST_TASKS):
             some = blocks[first:first + MOST_TASKS]
-            submitter = executor(self.context, self.options, longest)
+            name = f"bigleaf-{self.context.campaign.name}-{secrets.token_hex(8)}"
+            submitter = executor(self.context, self.options, name, longest)
+            self.announce(name, some)
             try:
                 jobs = submitter.map_array(work, some, [self.context] * len(some))
             except FailedJobError as error:
                 raise Lacking(f"sbatch: {str(error).strip().splitlines()[-1]}") from None
-            new = [Task(job.job_id, block, tries) for job, block in zip(jobs, some, strict=True)]
-            text = "".join(json.dumps({"id": task.id, "keys": [j.key for j in task.block]}) + "\n"
-                           for task in new)
-            with self.list.open("ab", buffering=0) as file:  # all of them by one call
-                file.write(text.encode())
-            self.tasks += new
+            self.tasks += [Task(job.job_id, block, tries)
+                           for job, block in zip(jobs, some, strict=True)]
+
+    def announce(self, name: str, blocks: list[Block]) -> None:
+        """What is about to be submitted, on the disk before Slurm knows of it."""
+        line = json.dumps({"name": name, "tasks": [[job.key for job in b] for b in blocks]})
+        with self.list.open("ab", buffering=0) as file:
+            # What a killed campaign left of a line ends here.
+            file.write(f"\n{line}\n".encode())
+            os.fsync(file.fileno())
 
     def adopt(self, blocks: list[Block]) -> list[Block]:
         """Takes over what an earlier campaign submitted; what is left."""
-        if not self.list.exists():
+        arrays = self.announced()
+        if not arrays:
             return blocks
-        lines = self.list.read_text(encoding="utf-8").split("\n")[:-1]  # what is whole
+        # The sbatch of a campaign that was killed may still be at work.
+        time.sleep(max(0.0, self.list.stat().st_mtime + LOST_SECONDS - time.time()))
         alive = known_to_slurm()
         if alive is None:
             raise Lacking("squeue does not answer, and an earlier campaign may have tasks there: "
                           "give the same command again when it does")
-        owner = {key: task["id"] for task in map(json.loads, lines) if task["id"] in alive
-                 for key in task["keys"]}
+        owner = {key: id_ for id_, name in alive.items() if name in arrays
+                 for key in arrays[name][index(id_)]}
         left = []
         for block in blocks:
             if block[0].key in owner:
@@ -151,6 +169,16 @@ class Cluster:
             else:
                 left.append(block)
         return left
+
+    def announced(self) -> dict[str, list[list[str]]]:
+        """By an array's name the runs of each of its tasks."""
+        text = self.list.read_text(encoding="utf-8") if self.list.exists() else ""
+        result = {}
+        for line in text.split("\n"):
+            with contextlib.suppress(ValueError):  # it was killed while it wrote
+                array = json.loads(line)
+                result[array["name"]] = array["tasks"]
+        return result
 
     def merge(self) -> None:
         """What has come into the journal."""

@@ -9,6 +9,7 @@ wrong answer; most with more in brackets.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import mmap
@@ -143,7 +144,10 @@ def run(job: Job, found: tools.Found, context: Context, runner: Runner,
     if job.purpose == TLB:
         return {**record, **counted(measured, report, text)}
     record["backing"] = backing.summary(read_json(report), given)
-    record = judged(job, record, measured, text, scratch, context)
+    decide = functools.partial(decided, context, runner, scratch)
+    record = judged(job, record, measured, text, scratch, context, decide)
+    if runner.stopped.is_set():
+        return None  # its check may have been stopped
     if job.purpose == PROOF and record["status"] == "ok":
         return proven(job, record, context, runner, scratch)
     return record
@@ -163,17 +167,28 @@ def figures(measured: Measured) -> dict:
 
 
 def judged(job: Job, record: dict, measured: Measured, text: str, scratch: Path,
-           context: Context) -> dict:
+           context: Context, decide: checks.Decide) -> dict:
     """The record with its status, its answer, and whether it may be counted."""
     exit_status = measured.exit_status
     answer = read_answer(job, answers.Ended(exit_status, text, scratch / "answer"))
     status = ended(measured, text, answer.text, context.folder, context.campaign.time)
     verdict = checks.Judged()
     if status == "ok" and job.purpose != PROOF and context.campaign.checks.models:
-        verdict = checks.judge(answer, job.instance)
+        verdict = checks.judge(answer, job.instance, decide)
     objection = backing.objection(job.variant, record["backing"], text)
     record = {**record, "answer": answer.text if status == "ok" else "", "objection": objection}
     return settled(record, status, verdict, text)
+
+
+def decided(context: Context, runner: Runner, scratch: Path, text: str) -> int | None:
+    """The exit status of a solver on a formula, within the limits of a run."""
+    program = checks.solver()
+    if not program:
+        return None
+    formula = scratch / "check.cnf"
+    formula.write_text(text, encoding="ascii")
+    return runner.run([program, str(formula)], scratch / "check", context.campaign.limits.seconds,
+                      {MARK: str(context.folder)}).exit_status
 
 
 def proven(job: Job, record: dict, context: Context, runner: Runner,

@@ -33,6 +33,8 @@ GRACE_SECONDS = 3.0
 # before a run counts as one that waits for nothing.
 WALL_FACTOR = 2.0
 WALL_EXTRA = 30.0
+# How long a first container may take to start.
+CONTAINER_SECONDS = 60
 PACKAGES = str(Path(__file__).resolve().parent.parent)
 STOPPED = {"cpu_seconds": 0, "wall_seconds": 0, "memory_bytes": None, "exit_status": None,
            "signal": None, "termination": "killed", "started": ""}
@@ -107,8 +109,11 @@ sys.exit(0 if done["exitcode"].raw == 0 else 1)
 def container_problem() -> str:
     """In a process of its own: BenchExec ends the process where it fails."""
     with tempfile.TemporaryDirectory() as out:
-        done = subprocess.run([sys.executable, "-c", CONTAINER_TEST, out],
-                              capture_output=True, text=True, timeout=60, check=False)
+        try:
+            done = subprocess.run([sys.executable, "-c", CONTAINER_TEST, out], check=False,
+                                  capture_output=True, text=True, timeout=CONTAINER_SECONDS)
+        except subprocess.TimeoutExpired:
+            return f"a container does not start within {CONTAINER_SECONDS} s"
     if done.returncode == 0:
         return ""
     lines = [line for line in done.stderr.splitlines() if line.strip()]
@@ -168,27 +173,28 @@ class Runner:
 
     def ask(self, request: dict) -> dict:
         process = self.start()
+        answer = {"problem": "the worker was stopped"}
         if not self.stopped.is_set():  # asked once `stop` can see the process
             with contextlib.suppress(BrokenPipeError):
                 process.stdin.write(json.dumps(request) + "\n")
                 process.stdin.flush()
-            if line := process.stdout.readline():
-                return json.loads(line)
-            if not self.stopped.is_set():
-                return {"problem": f"the worker ended with {process.wait()}"}
-        return STOPPED
+            line = process.stdout.readline()
+            answer = json.loads(line) if line else {
+                "problem": f"the worker ended with {process.wait()}"}
+        return STOPPED if "problem" in answer and self.stopped.is_set() else answer
 
     def stop(self) -> None:
-        """Ends the run under way; none begins after it."""
+        """Ends the run under way; none begins after it. Any thread may call it."""
         self.stopped.set()
-        if self.process:
-            self.process.terminate()
+        if process := self.process:
+            process.terminate()
 
     def close(self) -> None:
-        if self.process:
-            self.process.stdin.close()
-            self.process.wait()
-            self.process.stdout.close()
+        if process := self.process:
+            with contextlib.suppress(BrokenPipeError):  # it died with a request unread
+                process.stdin.close()
+            process.wait()
+            process.stdout.close()
             self.process = None
 
 

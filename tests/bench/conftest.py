@@ -19,6 +19,8 @@ SAT = "p cnf 3 3\n1 2 0\n-1 3 0\n-2 -3 0\n"
 UNSAT = "p cnf 2 4\n1 2 0\n-1 2 0\n1 -2 0\n-1 -2 0\n"
 HEAD = '[limits]\nseconds = 1\nmemory = "256 MiB"\n[[instances]]\nname = "all"\nfiles = ["*.cnf"]\n'
 BASE = '[[variants]]\nname = "base"\n'
+# Seconds until what must come is given up: a busy machine is slow.
+PATIENCE = 100
 VARIANTS = '[[variants]]\nname = "base"\n[[variants]]\nname = "thp"\n'
 
 
@@ -36,7 +38,7 @@ class Bench:
         self.folder = folder
         self.results = folder / "results"
 
-    def __call__(self, *words: str | Path, timeout: float = 100,
+    def __call__(self, *words: str | Path, timeout: float = 2 * PATIENCE,
                  env: dict[str, str] | None = None) -> Ended:
         done = subprocess.run(self.command(*words), cwd=self.folder, capture_output=True,
                               text=True, timeout=timeout, check=False,
@@ -94,7 +96,7 @@ def lines(path: Path) -> int:
     return path.read_bytes().count(b"\n") if path.exists() else 0
 
 
-def wait_for(holds, seconds: float = 30) -> None:
+def wait_for(holds, seconds: float = PATIENCE) -> None:
     end = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < end, "waited in vain"

@@ -7,8 +7,10 @@ of their own and end with the test.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import time
@@ -134,7 +136,7 @@ def test_all_runs_come_back_in_pairs(bench, slurm):
     records = bench.records()
     assert len(records) == 6 and all(r["status"] == "ok" for r in records), records
     assert len({r["host"] for r in records}) == 1
-    assert lines(bench.results / "tasks.jsonl") == 3, "a pair is a task"
+    assert tasks(bench) == [3], "a pair is a task"
     assert lines(bench.results / "started") == 6
 
 
@@ -178,7 +180,32 @@ def test_a_killed_campaign_adopts_its_tasks(bench, slurm):
     assert ended.status == 0, ended.err
     assert len(bench.records()) == 6
     assert lines(bench.results / "started") == 6, "nothing ran twice"
-    assert lines(bench.results / "tasks.jsonl") == 3
+    assert tasks(bench) == [3]
+
+
+def test_a_campaign_killed_while_it_submits_runs_nothing_twice(bench, slurm):
+    """Slurm has the tasks, the campaign was never told their numbers. They are
+    adopted, and made again where submitit had not yet given them their work."""
+    words = campaign(bench, 3, 2)
+    folder = bench.folder / "programs"
+    folder.mkdir()
+    program = folder / "sbatch"
+    program.write_text(f'#!/bin/sh\n{shutil.which("sbatch")} "$@"\nkill -9 $PPID\n',
+                       encoding="ascii")
+    program.chmod(0o755)
+    path = f"{folder}:{os.environ['PATH']}"
+    killed = bench.run(*words, env={**slurm.env, "PATH": path}, timeout=200)
+    assert killed.status == -signal.SIGKILL, killed.err
+    ended = bench.run(*words, env=slurm.env, timeout=200)
+    assert ended.status == 0, ended.err
+    assert len(bench.records()) == lines(bench.results / "started") == 6, "nothing ran twice"
+    assert tasks(bench)[0] == 3 and sum(tasks(bench)) <= 6
+
+
+def tasks(bench) -> list[int]:
+    """How many were in each array that was submitted."""
+    text = (bench.results / "tasks.jsonl").read_text(encoding="utf-8")
+    return [len(json.loads(line)["tasks"]) for line in text.splitlines() if line]
 
 
 def start(bench, words: list[str], slurm) -> subprocess.Popen:

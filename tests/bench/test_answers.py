@@ -123,14 +123,30 @@ def instance(tmp_path, text, expected=""):
     (Answer("optimum 2", numpy.array([1, 2]), 2), "", "", "costs 0, not 2"),
 ])
 def test_judgements(tmp_path, answer, expected, checked, wrong):
-    found = checks.judge(answer, instance(tmp_path, "p cnf 2 2\n1 2 0\n-1 2 0\n", expected))
+    found = checks.judge(answer, instance(tmp_path, "p cnf 2 2\n1 2 0\n-1 2 0\n", expected),
+                         nobody)
     assert found.checked == checked
     assert (wrong in found.wrong) if wrong else not found.wrong
 
 
-@pytest.mark.parametrize(("core", "wrong"), [
-    ([1, 2, 3, 4], ""), ([1, 2, 3], "satisfiable"), ([9], "not there")])
-def test_cores(tmp_path, core, wrong):
+def nobody(text: str) -> None:
+    """No solver is here."""
+
+
+@pytest.mark.parametrize(("core", "status", "wrong"), [
+    ([1, 2, 3, 4], 20, ""), ([1, 2, 3], 10, "satisfiable"), ([9], None, "not there")])
+def test_cores(tmp_path, core, status, wrong):
     text = "p cnf 2 5\n1 2 0\n-1 2 0\n1 -2 0\n-1 -2 0\n1 0\n"
-    found = checks.judge(Answer("core", numpy.array(core)), instance(tmp_path, text))
+    asked = []
+
+    def decide(of: str) -> int:
+        asked.append(of)
+        return status
+
+    found = checks.judge(Answer("core", numpy.array(core)), instance(tmp_path, text), decide)
     assert (wrong in found.wrong) if wrong else found == checks.Judged("core")
+    lines = text.splitlines()
+    assert asked == ([] if status is None else
+                     ["\n".join([f"p cnf 2 {len(core)}", *(lines[c] for c in core), ""])])
+    unsaid = checks.judge(Answer("core", numpy.array([1])), instance(tmp_path, text), nobody)
+    assert unsaid == checks.Judged()

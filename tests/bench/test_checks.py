@@ -8,7 +8,7 @@ import signal
 import subprocess
 
 import pytest
-from conftest import BASE, HEAD, SAT, UNSAT, VARIANTS, real, wait_for
+from conftest import BASE, HEAD, PATIENCE, SAT, UNSAT, VARIANTS, real, wait_for
 
 from bigleaf_bench import checks
 
@@ -86,33 +86,66 @@ def test_a_proof_that_does_not_hold_is_a_wrong_answer(bench):
     assert ended.status == 1 and "the proof does not hold" in ended.err
 
 
-def checker_that(bench, monkeypatch, body: str) -> None:
-    """Stands for drat-trim."""
+def checker_that(bench, monkeypatch, body: str, name: str = "drat-trim") -> None:
+    """Stands for drat-trim, or for the solver that decides a core."""
     folder = bench.folder / "checkers"
     folder.mkdir(exist_ok=True)
-    program = folder / "drat-trim"
+    program = folder / name
     program.write_text(f"#!/bin/sh\n{body}\n", encoding="ascii")
     program.chmod(0o755)
     monkeypatch.setenv("BIGLEAF_BENCH_PATH", str(folder))
 
 
+def finder_of_cores(bench) -> str:
+    """Says that all four clauses are needed."""
+    tool = bench.tool("finder", "echo s UNSATISFIABLE; echo v 1 2 3 4 0; exit 20")
+    return tool.replace('"cadical"', '"picomus"')
+
+
+@pytest.mark.parametrize("checked", ["proof", "core"])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_a_check_that_is_stopped_is_made_again(bench, monkeypatch, number):
+def test_a_check_that_is_stopped_is_made_again(bench, monkeypatch, number, checked):
     bench.write("a.cnf", UNSAT)
-    head = 'isolation = "none"\n' + HEAD + PROOFS
-    bench.write("campaign.toml", head + bench.tool("right", "exit 20") + BASE)
+    head = 'isolation = "none"\n' + HEAD
+    program, verdict, text, wanted = {
+        "proof": ("drat-trim", "echo s VERIFIED", PROOFS + bench.tool("right", "exit 20"),
+                  [("measure", "ok", ""), ("proof", "ok", "proof")]),
+        "core": ("cadical", "exit 20", finder_of_cores(bench), [("measure", "ok", "core")]),
+    }[checked]
+    bench.write("campaign.toml", head + text + BASE)
     checking = bench.folder / "results" / "checking"
-    checker_that(bench, monkeypatch, f"touch {checking}; sleep 60")
+    checker_that(bench, monkeypatch, f"touch {checking}; sleep 60", program)
     process = bench.start()
     wait_for(checking.exists)
     process.send_signal(number)
-    process.communicate(timeout=30)
+    process.communicate(timeout=PATIENCE)
     wait_for(lambda: not subprocess.run(["pgrep", "-f", bench.folder / "checkers"],
                                         stdout=subprocess.PIPE, check=False).stdout)
-    checker_that(bench, monkeypatch, "echo s VERIFIED")
+    checker_that(bench, monkeypatch, verdict, program)
     assert bench.run().status == 0
-    assert [(r["purpose"], r["status"], r["checked"]) for r in bench.records()] == [
-        ("measure", "ok", ""), ("proof", "ok", "proof")]
+    assert [(r["purpose"], r["status"], r["checked"]) for r in bench.records()] == wanted
+
+
+@pytest.mark.parametrize(("body", "checked"), [("exit 20", "core"), ("kill -SEGV $$", ""),
+                                               ("while :; do :; done", "")])
+def test_cores_are_checked_within_the_limits(bench, monkeypatch, body, checked):
+    bench.write("a.cnf", UNSAT)
+    bench.write("campaign.toml", HEAD + finder_of_cores(bench) + BASE)
+    checker_that(bench, monkeypatch, body, "cadical")
+    ended = bench.run()
+    assert ended.status == 0, ended.err
+    record, = bench.records()
+    assert (record["status"], record["answer"], record["checked"]) == ("ok", "core", checked)
+
+
+def test_a_core_that_is_satisfiable_is_a_wrong_answer(bench):
+    if not checks.solver():
+        pytest.skip("neither cadical nor minisat is here")
+    bench.write("a.cnf", SAT)
+    bench.write("campaign.toml", HEAD + finder_of_cores(bench).replace("4 0;", "0;") + BASE)
+    ended = bench.run()
+    assert ended.status == 1
+    assert "wrong answer" in ended.err
 
 
 def test_a_checker_that_fails_is_a_status(bench, monkeypatch):

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-import json
+import os
+import threading
 from types import SimpleNamespace
 
 import pytest
@@ -22,22 +23,36 @@ def squeue(folder, monkeypatch, text: str) -> None:
 
 @pytest.fixture
 def mine(tmp_path):
-    """A campaign that submitted its first block before it was killed."""
+    """A campaign that announced its first block before it was killed."""
     pytest.importorskip("submitit")
     from bigleaf_bench import cluster
 
     result = cluster.Cluster(SimpleNamespace(folder=tmp_path), None, None, None)
-    result.list.write_text(json.dumps({"id": "7_0", "keys": ["a", "b"]}) + "\n",
-                           encoding="ascii")
+    result.announce("mine", BLOCKS[:1])
+    os.utime(result.list, (0, 0))  # long ago: no sbatch of it is at work
     return result
 
 
 def test_what_was_submitted_is_taken_over(mine, tmp_path, monkeypatch):
     with mine.list.open("a", encoding="ascii") as file:
-        file.write('{"id": "7_1", "ke')  # killed while it wrote
-    squeue(tmp_path, monkeypatch, "echo 7_0; echo 8")
+        file.write('{"name": "torn", "ta')  # killed while it wrote
+    squeue(tmp_path, monkeypatch, "echo 7 mine; echo 8 another job; echo 9_3 theirs")
     assert mine.adopt(BLOCKS) == BLOCKS[1:]
-    assert [(task.id, task.block) for task in mine.tasks] == [("7_0", BLOCKS[0])]
+    assert [(task.id, task.block) for task in mine.tasks] == [("7", BLOCKS[0])]
+    mine.announce("both", BLOCKS)
+    os.utime(mine.list, (0, 0))
+    squeue(tmp_path, monkeypatch, "echo 8_1 both")
+    mine.tasks = []
+    assert mine.adopt(BLOCKS) == BLOCKS[:1]
+    assert [(task.id, task.block) for task in mine.tasks] == [("8_1", BLOCKS[1])]
+
+
+def test_an_sbatch_that_is_still_at_work_is_waited_for(mine, tmp_path, monkeypatch):
+    os.utime(mine.list)
+    monkeypatch.setattr("bigleaf_bench.cluster.LOST_SECONDS", 1.0)
+    squeue(tmp_path, monkeypatch, f"test ! {tmp_path}/submitted -nt {mine.list} || echo 7 mine")
+    threading.Timer(0.2, (tmp_path / "submitted").touch).start()
+    assert mine.adopt(BLOCKS) == BLOCKS[1:]
 
 
 @pytest.mark.parametrize("text", ["exit 1", "exec sleep 30"])

@@ -12,7 +12,7 @@ import time
 import pytest
 from bigleaf_bench import measure
 from bigleaf_bench.campaign import Limits
-from conftest import BASE, HEAD, UNSAT, lines, wait_for
+from conftest import BASE, HEAD, PATIENCE, UNSAT, lines, wait_for
 
 
 def slow_campaign(bench, count: int) -> None:
@@ -20,7 +20,7 @@ def slow_campaign(bench, count: int) -> None:
     for i in range(count):
         bench.write(f"{i}.cnf", UNSAT)
     started, hold = bench.folder / "results" / "started", bench.folder / "hold"
-    body = (f"[ ! -e {hold} ] || [ ! -e {started} ] || sleep 60\n"
+    body = (f"[ ! -e {hold} ] || [ ! -e {started} ] || sleep 300\n"
             f"echo x >> {started}; sleep 0.4; exit 20")
     bench.write("campaign.toml", 'isolation = "none"\n' + HEAD + bench.tool("slow", body) + BASE)
 
@@ -32,7 +32,7 @@ def test_kill_9_loses_nothing_and_runs_nothing_twice(bench):
         process = bench.start()
         wait_for(lambda wanted=min(kept + 2, 6): lines(bench.results / "runs.jsonl") >= wanted)
         process.kill()
-        assert "Traceback" not in process.communicate(timeout=30)[0], "it ends in silence"
+        assert "Traceback" not in process.communicate(timeout=PATIENCE)[0], "it ends in silence"
         kept = lines(bench.results / "runs.jsonl")
     with (bench.results / "runs.jsonl").open("a", encoding="ascii") as file:
         file.write('{"key": "torn')
@@ -53,7 +53,7 @@ def test_interrupted_and_two_at_once(bench):
     other = bench.run()
     assert other.status == 2 and "another campaign writes here" in other.err
     process.terminate()
-    said = process.communicate(timeout=30)[0]
+    said = process.communicate(timeout=PATIENCE)[0]
     assert process.returncode == 130 and "goes on from here" in said
     (bench.folder / "hold").unlink()
     assert bench.run().status == 0 and len(bench.records()) == 4
@@ -67,24 +67,25 @@ def test_a_run_is_stopped_however_early_that_is_asked(tmp_path):
         runner.run(["/bin/true"], tmp_path / "out", 1, {})
         ended = []
         thread = threading.Thread(target=lambda runner=runner, ended=ended: ended.append(
-            runner.run(["/bin/sleep", "60"], tmp_path / "out", 60, {})))
+            runner.run(["/bin/sleep", "300"], tmp_path / "out", 300, {})))
         thread.start()
         time.sleep(milliseconds / 1000)
         runner.stop()
-        thread.join(20)
+        thread.join(PATIENCE)
         assert not thread.is_alive(), f"stopped {milliseconds} ms after it was asked for"
         runner.close()
         assert ended[0].termination == "killed"
 
 
-def test_interrupted_before_the_first_run(bench):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_before_the_first_run(bench, number):
     os.mkfifo(bench.folder / "a.cnf.xz")  # it waits to be unpacked
     bench.write("campaign.toml", HEAD.replace("*.cnf", "*.xz") + bench.tool("right", "exit 20")
                 + BASE)
     process = bench.start()
     wait_for((bench.results / "instances" / "all").exists)
-    process.send_signal(signal.SIGINT)
-    said = process.communicate(timeout=30)[0]
+    process.send_signal(number)
+    said = process.communicate(timeout=PATIENCE)[0]
     assert process.returncode == 130
     assert said.splitlines()[-1] == "bigleaf-bench: stopped; the same command goes on from here"
     assert "Traceback" not in said
