@@ -163,7 +163,7 @@ def run_plot(arguments) -> int:
     from bigleaf_bench import plots
 
     folder = arguments.output or arguments.results / "plots"
-    for path in plots.write(load(arguments), folder, arguments.kind or KINDS):
+    for path in plots.write(load(arguments), folder, arguments.kind or ()):
         print(path)
     return 0
 

@@ -19,6 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from bigleaf_bench import bootstrap
+from bigleaf_bench.failure import WrongUse
 from bigleaf_bench.instances import whole
 from bigleaf_bench.records import Results
 
@@ -40,7 +41,7 @@ def cactus(results: Results) -> Figure:
     """How many instances are solved within a limit: dashed base, solid huge."""
     figure, axes = pyplot.subplots(figsize=(6.4, 4.2))
     for i, (tool, pairs) in enumerate(results.pairs().groupby("tool")):
-        for side, dashes in (("n", "--"), ("thp", "-")):
+        for side, dashes in (("n", "--"), ("thp", "-"))[:1 if results.alone else 2]:
             solved = numpy.sort(pairs[f"seconds_{side}"].dropna().to_numpy())
             if not len(solved):
                 continue
@@ -149,6 +150,11 @@ TITLES = {"cactus": "Instances solved within a limit", "scatter": "Pairs of runs
           "footprint": "Gain against memory", "families": "Gain by family"}
 
 
+def kinds(results: Results) -> list[str]:
+    """Those that have something to say: all but one compare two variants."""
+    return ["cactus"] if results.alone else list(DRAWN)
+
+
 def draw(results: Results, kind: str, forms: tuple[str, ...]) -> dict[str, bytes]:
     """One plot in these forms."""
     with pyplot.rc_context(STYLE):
@@ -162,10 +168,16 @@ def draw(results: Results, kind: str, forms: tuple[str, ...]) -> dict[str, bytes
     return made
 
 
-def write(results: Results, folder: Path, kinds) -> list[Path]:
+def write(results: Results, folder: Path, wanted=()) -> list[Path]:
+    """The plots `wanted`, or all, in every form."""
+    possible = kinds(results)
+    for kind in wanted:
+        if kind not in possible:
+            raise WrongUse(f"plot --kind={kind}: {results.base} alone has nothing to be "
+                           "compared with; there is --kind=cactus")
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
-    for kind in kinds:
+    for kind in wanted or possible:
         for form, data in draw(results, kind, ("svg", "png")).items():
             path = folder / f"{kind}.{form}"
             with whole(path) as out:

@@ -54,6 +54,11 @@ class Results:
         return Results(folder, campaign, read_json(folder / "notes.json") or {}, records,
                        frame(records, campaign.time), base, huge)
 
+    @property
+    def alone(self) -> bool:
+        """Of one variant only: there is nothing to compare it with."""
+        return self.base == self.huge
+
     def pairs(self, category: str | None = None) -> pandas.DataFrame:
         """One row per tool and instance: both times, footprint, coverage."""
         runs = self.runs

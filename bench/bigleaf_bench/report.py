@@ -36,8 +36,7 @@ def inline_svg(results: Results, kind: str) -> str:
 
 def all_tables(results: Results) -> list[tuple[str, list[str], list[list[str]]]]:
     """Caption, head and rows of each."""
-    found = [(tables.caption_2(results), tables.HEAD_2, tables.table_2(results)),
-             (tables.caption_3(results), tables.HEAD_3, tables.table_3(results))]
+    found = [(caption, head, rows) for caption, head, rows, _ in tables.of_paper(results)]
     if len(results.campaign.variants) > 2:
         found.append((tables.caption_variants(results), tables.HEAD_VARIANTS,
                       tables.table_variants(results)))
@@ -61,7 +60,7 @@ def page(results: Results) -> str:
         tables=all_tables(results),
         remarks=tables.remarks(results),
         plots=[(plots.TITLES[kind], markupsafe.Markup(inline_svg(results, kind)))
-               for kind in plots.DRAWN])
+               for kind in plots.kinds(results)])
 
 
 def write(results: Results, path: Path) -> Path:

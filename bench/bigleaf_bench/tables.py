@@ -4,13 +4,15 @@
 Table 2 has the SAT solvers: instances solved in either variant, hours on those
 solved in both, saved time, TLB misses. Table 3 has every category: hours by
 PAR1 (a run that ends without an answer counts as the time limit) over the
-instances that either variant solved. Both intervals are bootstrapped.
+instances that either variant solved. Both intervals are bootstrapped. Where a
+campaign has one variant only, one table of it stands for all of these.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy
@@ -32,18 +34,27 @@ TABLE_3 = {("SAT", "MiniSat"): "minisat", ("SAT", "MergeSAT"): "mergesat",
            ("MUS", "muser2"): "muser2", ("HWMC", "aigbmc"): "aigbmc", ("SWMC", "cbmc"): "cbmc"}
 HEAD_2 = ["solver", "#_n", "#_thp", "t_n [h]", "t_thp [h]", "s [%]", "95 % interval", "TLB_n",
           "TLB_thp", "r_tlb [%]", "tlb[s]_n", "tlb[s]_thp"]
+HEAD_ALONE = ["Category", "Tool", "instances", "solved", "t [h]", "median [s]", "MiB", "huge %",
+              "not solved"]
 HEAD_3 = ["Category", "Tool", "t_n [h]", "t_thp [h]", "s [%]", "95 % interval", "instances"]
 
 
 def paper(results: Results, form: str = "text") -> str:
     """Both tables, and what is to be known with them."""
-    notes = remarks(results)
-    second = render(HEAD_2, table_2(results), form, caption_2(results), "thp-sat")
-    third = render(HEAD_3, table_3(results), form, caption_3(results), "thp-reasoners")
+    made = [render(head, rows, form, caption, label)
+            for caption, head, rows, label in of_paper(results)]
     if form == "csv":
-        return f"{second}\n{third}"
+        return "\n".join(made)
     prefix = "% " if form == "latex" else ""
-    return "\n".join([second, third, *(prefix + note for note in notes)]).rstrip("\n")
+    return "\n".join([*made, *(prefix + note for note in remarks(results))]).rstrip("\n")
+
+
+def of_paper(results: Results) -> list[tuple[str, list[str], list[list[str]], str]]:
+    """Caption, head, rows and label of the tables of the papers."""
+    if results.alone:
+        return [(caption_alone(results), HEAD_ALONE, table_alone(results), "alone")]
+    return [(caption_2(results), HEAD_2, table_2(results), "thp-sat"),
+            (caption_3(results), HEAD_3, table_3(results), "thp-reasoners")]
 
 
 def table_2(results: Results) -> list[list[str]]:
@@ -60,16 +71,41 @@ def table_2(results: Results) -> list[list[str]]:
 
 
 def table_3(results: Results) -> list[list[str]]:
-    pairs = results.pairs()
+    rows = []
+    for category, name, pairs in by_category(results.pairs()):
+        row = par1(results, pairs)
+        rows.append([category, name, *times(*row), str(len(row[0]))])
+    return rows
+
+
+def by_category(pairs: pandas.DataFrame) -> Iterator[tuple[str, str, pandas.DataFrame]]:
+    """Category, name and pairs of each tool, in the order of the papers."""
     names = {tool: name for name, tool in TABLE_2.items()}
     names |= {tool: name for (_, name), tool in TABLE_3.items()}
-    rows = []
     for category in ordered(pairs["category"].unique(), list(CATEGORIES)):
         of = pairs[pairs["category"] == category]
         for tool in ordered(of["tool"].unique(), list(TABLE_3.values())):
-            row = par1(results, of[of["tool"] == tool])
-            rows.append([category, names.get(tool, tool), *times(*row), str(len(row[0]))])
+            yield category, names.get(tool, tool), of[of["tool"] == tool]
+
+
+def table_alone(results: Results) -> list[list[str]]:
+    rows = []
+    for category, name, runs_ in by_category(results.pairs()):
+        solved = runs_[runs_["seconds_n"].notna()]
+        rows.append([category, name, str(len(runs_)), str(len(solved)),
+                     hours(solved["seconds_n"].sum()) if len(solved) else NONE,
+                     number(solved["seconds_n"].median()),
+                     number(solved["rss_n"].median() / 2**20, 0),
+                     number(100 * solved["coverage_n"].median(), 0),
+                     unsolved(runs_[runs_["seconds_n"].isna()])])
     return rows
+
+
+def unsolved(runs_: pandas.DataFrame) -> str:
+    """How many ended in which way; "ok" are those that were not backed as labelled."""
+    kinds = runs_["status_n"].str.split(" (", regex=False).str[0]
+    counts = kinds.replace("ok", "invalid").value_counts()
+    return ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items())) or NONE
 
 
 def par1(results: Results, pairs: pandas.DataFrame) -> tuple[pandas.Series, pandas.Series]:
@@ -159,8 +195,15 @@ def caption_3(results: Results) -> str:
             f"{results.campaign.time} hours, limit {results.campaign.limits.seconds:g} s")
 
 
+def caption_alone(results: Results) -> str:
+    return (f"{results.base}, the only variant; t: {results.campaign.time} hours on what it "
+            f"solved, limit {results.campaign.limits.seconds:g} s")
+
+
 def runs(results: Results, form: str = "text") -> str:
     """Every pair."""
+    if results.alone:
+        return runs_alone(results, form)
     head = ["tool", "instance", "status n", "status thp", "s n", "s thp", "gain %", "MiB",
             "huge %"]
     rows = []
@@ -171,12 +214,22 @@ def runs(results: Results, form: str = "text") -> str:
     return render(head, rows, form, f"{results.base} against {results.huge}", "runs").rstrip("\n")
 
 
+def runs_alone(results: Results, form: str) -> str:
+    head = ["tool", "instance", "status", "s", "MiB", "huge %"]
+    rows = [[p.tool, p.instance, p.status_n, number(p.seconds_n), number(p.rss_n / 2**20, 0),
+             number(100 * p.coverage_n, 0)]
+            for p in results.pairs().sort_values(["category", "tool", "instance"]).itertuples()]
+    return render(head, rows, form, results.base, "runs").rstrip("\n")
+
+
 HEAD_VARIANTS = ["tool", "variant", "t_n [h]", "t [h]", "s [%]", "95 % interval", "instances",
                  "memory", "huge %"]
 
 
 def variants(results: Results, form: str = "text") -> str:
     """Every variant beside the base, by tool and over all."""
+    if len(results.campaign.variants) == 1:
+        return paper(results, form)
     return render(HEAD_VARIANTS, table_variants(results), form, caption_variants(results),
                   "variants").rstrip("\n")
 

@@ -151,6 +151,31 @@ def test_each_row_names_what_ran_for_it(folder):
     assert "bmc3 of ABC stood in" in page and "of SWMC ran minisat-on-cbmc" in page
 
 
+@pytest.fixture
+def alone(folder) -> Results:
+    """Of the same campaign the base alone."""
+    text = CAMPAIGN.replace('[[variants]]\nname = "thp"\n', "")
+    (folder / "campaign.toml").write_text(text, encoding="ascii")
+    kept = [r for r in known() if r["variant"] == "base"]
+    (folder / "runs.jsonl").write_text("".join(json.dumps(r) + "\n" for r in kept),
+                                       encoding="ascii")
+    return Results.load(folder)
+
+
+def test_one_variant_is_compared_with_nothing(alone, tmp_path):
+    assert tables.table_alone(alone) == [
+        ["SAT", "MiniSat", "4", "3", "13.00", "10800.00", "64", "0", "1 timeout"],
+        ["ASP", "clasp", "2", "1", "2.00", "7200.00", "64", "0", "1 crash"]]
+    for form in ("text", "csv", "latex"):
+        assert tables.variants(alone, form) == tables.paper(alone, form)
+    said = tables.paper(alone) + tables.runs(alone) + report.page(alone)
+    assert "against" not in said and "base and" not in said and "thp" not in said
+    assert report.page(alone).count("<svg") == 1
+    assert len(plots.write(alone, tmp_path / "plots")) == 2
+    with pytest.raises(WrongUse, match="base alone has nothing"):
+        plots.write(alone, tmp_path / "plots", ["scatter"])
+
+
 def test_csv_and_latex(results):
     second, third = tables.paper(results, "csv").split("\n\n")
     assert next(csv.DictReader(io.StringIO(second)))["s [%]"] == "25.00"
@@ -182,7 +207,7 @@ def test_unknown_variants_and_folders_are_named(folder):
 
 
 def test_plots(results, tmp_path):
-    made = plots.write(results, tmp_path / "plots", list(plots.DRAWN))
+    made = plots.write(results, tmp_path / "plots")
     assert len(made) == 8
     for path in made:
         data = path.read_bytes()
