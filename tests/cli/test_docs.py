@@ -97,9 +97,10 @@ def test_manual_page_names_the_variables() -> None:
 
 
 def completions(*words: str) -> set[str]:
+    """As after these words, of which the last is not yet whole."""
     script = (
         'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); '
-        '_bigleaf; printf "%s\\n" "${COMPREPLY[@]}"'
+        '_bigleaf; printf "%s\\n" "${COMPREPLY[@]-}"'
     )
     file = SOURCE / "packaging/completion/bigleaf.bash"
     done = subprocess.run(
@@ -114,7 +115,7 @@ def completions(*words: str) -> set[str]:
 
 
 def test_completion_offers_commands_and_options(bigleaf: Bigleaf) -> None:
-    assert completions("") == {*COMMANDS, "--help", "--version"}
+    assert completions("") >= {*COMMANDS, "bench", "--help", "--version"}
     assert completions("do") == {"doctor"}
     for command in COMMANDS:
         offered = {word.rstrip("=") for word in completions(command, "--")}
@@ -130,6 +131,26 @@ def test_completion_offers_values() -> None:
     }
     assert completions("run", "--heap", "=", "gl") == {"glibc"}
     assert "--report" not in completions("run", "sh", "--re")
+
+
+def test_completion_knows_bigleaf_bench(bigleaf: Bigleaf) -> None:
+    if bigleaf("bench", "--help").status:
+        pytest.skip("bigleaf bench does not run here")
+    commands = {"run", "tables", "plot", "report", "export", "tools"}
+    assert completions("bench", "") >= {*commands, "--help", "--version"}
+    assert completions("bench", "to") == {"tools"}
+    for command in commands:
+        said = bigleaf("bench", command, "--help").out
+        assert completions("bench", command, "--") == options_of(said)
+    paper = completions("bench", "tables", "")
+    assert paper == {"paper", "variants", "runs"}
+    latex = completions("bench", "tables", "runs", "r", "--format", "=", "la")
+    assert latex == {"latex"}
+    assert completions("bench", "run", "--executor", "") == {"local", "slurm"}
+    assert completions("bench", "run", "--workers", "") == set()
+    assert completions("bench", "run", f"{SOURCE}/bench/camp") == {
+        f"{SOURCE}/bench/campaigns"
+    }
 
 
 def keys_of(value: object, inside: str = "") -> set[str]:
