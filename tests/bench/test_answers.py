@@ -34,6 +34,9 @@ from bigleaf_bench.instances import Instance
     ("btor", 0, "sat\nb0\n", "sat"),
     ("btor", 0, "", "unsat"),
     ("cbmc", 10, "VERIFICATION FAILED\n", "sat"),
+    ("cbmc", 10, "[main.unwind.0] loop 0: FAILURE\nVERIFICATION FAILED\n", ""),
+    ("cbmc", 10, "[main.unwind.0] loop 0: FAILURE\n[main.assertion.1] x: FAILURE\n"
+     "VERIFICATION FAILED\n", "sat"),
     ("goal", 0, "42\n", "true: 42"),
     ("goal", 1, "", "false"),
     ("goal", 2, "error\n", ""),

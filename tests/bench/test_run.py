@@ -36,6 +36,30 @@ def test_from_the_file_to_the_report(bench):
     assert again.status == 0 and bench.records() == records, "nothing runs twice"
 
 
+SUM = """\
+#include <assert.h>
+unsigned any(void);
+int main(void) {
+    unsigned sum = 0, last = any() % 5;
+    for (unsigned i = 0; i <= last; i++) sum += i;
+    assert(sum == last * (last + 1) / 2);
+}
+"""
+
+
+def test_programs_are_checked_by_cbmc(bench):
+    bench.write("right.c", SUM)
+    bench.write("wrong.c", SUM.replace("last + 1", "last"))
+    head = HEAD.replace("*.cnf", "*.c") + 'answers = {"right.c" = "unsat", "wrong.c" = "sat"}\n'
+    bench.write("campaign.toml", head + 'parameters = {bound = "6"}\n' + real("cbmc") + VARIANTS)
+    ended = bench.run(report=True)
+    assert ended.status == 0, ended.err
+    found = [(r["instance"], r["status"], r["answer"], r["checked"]) for r in bench.records()]
+    assert sorted(found) == sorted([("right.c", "ok", "unsat", "known answer"),
+                                    ("wrong.c", "ok", "sat", "known answer")] * 2)
+    assert "SWMC      cbmc" in ended.out
+
+
 def test_workers_have_cores_of_their_own(bench):
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("one core")
