@@ -121,10 +121,12 @@ def container_problem() -> str:
 
 
 def core_sets(workers: int, cores: int) -> list[list[int]]:
-    """For each worker cores of its own, as BenchExec would lay them out."""
+    """For each worker cores of its own, as BenchExec would lay them out, of
+    those that this process may use (taskset)."""
     quiet()
+    ours = sorted(os.sched_getaffinity(0))
     try:
-        return resources.get_cpu_cores_per_run(cores, workers, True, Cgroups.initialize())
+        return resources.get_cpu_cores_per_run(cores, workers, True, Cgroups.initialize(), ours)
     except SystemExit as error:
         raise Lacking(f"{workers} workers with {cores} cores each: {error}") from None
 

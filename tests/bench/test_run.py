@@ -75,6 +75,23 @@ def test_workers_have_cores_of_their_own(bench):
         assert len({tuple(r["cores"]) for r in records}) == 2
 
 
+def test_workers_keep_to_the_cores_that_they_are_given(bench):
+    ours = sorted(os.sched_getaffinity(0))
+    if len(ours) < 2:
+        pytest.skip("one core")
+    bench.write("a.cnf", UNSAT)
+    body = f"grep Cpus_allowed_list /proc/self/status >> {bench.folder}/results/cores; exit 20"
+    bench.write("campaign.toml", 'isolation = "none"\n' + HEAD + bench.tool("right", body) + BASE)
+    os.sched_setaffinity(0, ours[-1:])
+    try:
+        ended = bench.run()
+    finally:
+        os.sched_setaffinity(0, ours)
+    assert ended.status == 0, ended.err
+    said = (bench.results / "cores").read_text(encoding="ascii")
+    assert said == f"Cpus_allowed_list:\t{ours[-1]}\n"
+
+
 @pytest.mark.parametrize(("limited", "time", "status"), [
     (True, "cpu", "stalled (it had 6.5 s of the processor)"), (True, "wall", "timeout"),
     (False, "cpu", "timeout")])
