@@ -87,7 +87,7 @@ static char *library_fault(const char *path) {
         return bl_xprintf("%s: LD_PRELOAD takes no path with a space or "
                           "colon; copy the library and name it in BIGLEAF_LIB",
                           path);
-    bl_program_inspect(path, &library);
+    bl_program_inspect_library(path, &library);
     if (library.kind == BL_PROGRAM_FOREIGN)
         fault = bl_xprintf(
             "%s: is for %u-bit %s, this machine is %s; install the Bigleaf "

@@ -221,19 +221,24 @@ static bool needs(Elf *elf, const char *library) {
     return false;
 }
 
-static void read_elf(Elf *elf, struct bl_program *out) {
+// True for a program or library for this machine.
+static bool read_header(Elf *elf, struct bl_program *out) {
     GElf_Ehdr header;
     if (elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &header))
-        return;
+        return false;
     out->machine = header.e_machine;
     out->bits = gelf_getclass(elf) == ELFCLASS64 ? 64 : 32;
     if (out->machine != bl_program_own_machine() || out->bits != 64) {
         out->kind = BL_PROGRAM_FOREIGN;
-        return;
+        return false;
     }
-    if (header.e_type != ET_EXEC && header.e_type != ET_DYN)
-        return;
     out->position_independent = header.e_type == ET_DYN;
+    return header.e_type == ET_EXEC || header.e_type == ET_DYN;
+}
+
+static void read_elf(Elf *elf, struct bl_program *out) {
+    if (!read_header(elf, out))
+        return;
     read_segments(elf, out);
     out->kind = out->interpreter ? BL_PROGRAM_DYNAMIC : BL_PROGRAM_STATIC;
     if (out->interpreter)
@@ -264,6 +269,32 @@ static void read_short_header(int fd, struct bl_program *out) {
         out->kind = BL_PROGRAM_FOREIGN;
 }
 
+static void read_file(struct bl_program *out,
+                      void read_it(Elf *elf, struct bl_program *out)) {
+    const int fd = open(out->path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    elf_version(EV_CURRENT);
+    Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+    if (elf)
+        read_it(elf, out);
+    if (out->machine == 0)
+        read_short_header(fd, out);
+    elf_end(elf);
+    close(fd);
+}
+
+static void read_library(Elf *elf, struct bl_program *out) {
+    if (read_header(elf, out))
+        out->kind = BL_PROGRAM_DYNAMIC;
+}
+
+void bl_program_inspect_library(const char *path, struct bl_program *out) {
+    *out = (struct bl_program){.path = bl_xstrdup(path),
+                               .kind = BL_PROGRAM_UNKNOWN};
+    read_file(out, read_library);
+}
+
 void bl_program_inspect(const char *path, struct bl_program *out) {
     *out = (struct bl_program){.path = bl_xstrdup(path),
                                .kind = BL_PROGRAM_UNKNOWN};
@@ -278,17 +309,7 @@ void bl_program_inspect(const char *path, struct bl_program *out) {
         out->path = interpreter;
     }
     out->secure = is_secure(out->path);
-    const int fd = open(out->path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return;
-    elf_version(EV_CURRENT);
-    Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-    if (elf)
-        read_elf(elf, out);
-    if (out->machine == 0)
-        read_short_header(fd, out);
-    elf_end(elf);
-    close(fd);
+    read_file(out, read_elf);
 }
 
 void bl_program_free(struct bl_program *program) {

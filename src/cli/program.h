@@ -39,6 +39,9 @@ struct bl_program {
 int bl_program_find(const char *name, char **path);
 // Never fails: what cannot be read is BL_PROGRAM_UNKNOWN. Follows "#!" lines.
 void bl_program_inspect(const char *path, struct bl_program *out);
+// Of a shared library the path, machine and kind (dynamic), nothing else: its
+// symbols are not looked through at each start of a program.
+void bl_program_inspect_library(const char *path, struct bl_program *out);
 void bl_program_free(struct bl_program *program);
 
 // Whether a text stands in the file, anywhere.
