@@ -48,6 +48,7 @@ static struct {
     struct bl_image_options options;
     struct bl_image_record records[OBJECTS];
     uint32_t count;
+    bool asked;    // for the next three, in this walk
     int directory; // -1: none, for `no_directory`
     const char *no_directory;
     bool random;
@@ -208,6 +209,16 @@ static const char *map_shadow(struct bl_remap *r,
     return bl_remap_file(r, shadow->fd, offset);
 }
 
+// What only a text asks for that was not placed before the start.
+static void ask(void) {
+    if (image.asked)
+        return;
+    image.asked = true;
+    image.random = bl_file_addresses_are_random();
+    image.no_directory =
+        bl_shadow_open_directory(image.options.directory, &image.directory);
+}
+
 static const char *take_shadow(struct object *o, const struct window *w,
                                struct bl_remap *r, uint64_t bias,
                                enum bl_image_mechanism *got) {
@@ -299,6 +310,7 @@ static const char *copy_inside(const struct window *w, struct bl_remap *r) {
 static void treat(struct object *o, const struct window *w, struct bl_remap *r,
                   uint32_t segment, uint64_t bias) {
     enum bl_image_mechanism got = BL_IMAGE_NONE;
+    ask();
     const char *wrong = doubt(o, r, segment, bias);
     if (!wrong)
         wrong = take_shadow(o, w, r, bias, &got);
@@ -422,13 +434,11 @@ static const char *take_text(void) {
         return "no memory to look at the mappings";
     const int read = bl_maps_read(0, &maps);
     if (read == 0) {
-        image.random = bl_file_addresses_are_random();
-        image.no_directory =
-            bl_shadow_open_directory(image.options.directory, &image.directory);
         take_all(&maps, objects);
         if (image.directory >= 0)
             bl_os_close(image.directory);
         image.directory = -1;
+        image.asked = false;
         bl_maps_free(&maps);
     }
     bl_file_scratch_free(objects, bytes);

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// The companion is no child of the program: it is forked twice, so that the
-// program never meets a child it did not start.
+// The launcher looks for the shadow and hands it and the program's own file
+// down, open, to what it executes. Then it starts the companion, which needs
+// no copy of the launcher's memory: the launcher gives it up when it executes
+// the program. Until then only one of the two is at work: the launcher waits
+// for the companion's word, the companion for the end of execve.
+//
+// The companion is no child of the program: it is started by a child that ends
+// at once, so the program never meets one it did not start.
 //
 #include "image/place.h"
 
@@ -34,13 +40,15 @@ struct place {
     bl_place_next_fn *next; // NULL: the program is on its own then
     const char *path;
     const char *shadow_root;
+    bool random;       // addresses are
     uint64_t bias;     // as the kernel chose
     uint64_t new_bias; // as it shall be
     int shadow_fd;     // in the program
     int program_fd;    // in the program
     struct bl_shadow shadow;
-    bool found; // the shadow, of `phase`
-    uint64_t phase;
+    bool early;  // the shadow was found by the launcher, for phase 0
+    int ends[2]; // of a socket: the launcher's and the companion's
+    int target;
     // The auxiliary vector.
     Elf64_auxv_t *vector;
     uint64_t vector_at; // in the program
@@ -164,40 +172,41 @@ static const char *find_shadow(struct place *p, uint64_t phase) {
         return wrong;
     wrong = bl_shadow_get(directory, &source, MAKER_WAIT_MS, &p->shadow);
     bl_os_close(directory);
-    p->found = !wrong;
-    p->phase = phase;
     return wrong;
 }
 
-// Where the phase is known before the kernel has loaded the program, the
-// shadow is looked for, or made, while it is being loaded.
-static void find_shadow_early(struct place *p) {
-    if (!p->elf.position_independent || bl_file_addresses_are_random())
-        p->no_place = find_shadow(p, 0);
+// Where the phase is known before the kernel has loaded the program.
+static const char *find_shadow_early(struct place *p) {
+    if (p->elf.position_independent && !p->random)
+        return NULL;
+    const char *wrong = find_shadow(p, 0);
+    p->early = !wrong;
+    return wrong;
 }
 
+// To be called by what executes the program, right before that.
+static void hand_down(struct place *p) {
+    bl_trace_hand_down(p->shadow.fd);
+    bl_trace_hand_down(p->file);
+}
+
+// The program opens its shadow itself where it was handed none.
 static const char *open_shadow(struct place *p) {
     char path[BL_MAPS_PATH];
-    const uint64_t phase = p->new_bias % BL_HUGE_SIZE;
-    if (p->found && p->phase != phase)
-        return "mapped otherwise than its headers say";
-    const char *wrong = p->found ? NULL : find_shadow(p, phase);
+    const uint64_t phase = p->bias % BL_HUGE_SIZE;
+    if (p->early)
+        return phase == 0 ? NULL : "mapped otherwise than its headers say";
+    const char *wrong = find_shadow(p, phase);
     if (wrong)
         return wrong;
     if (bl_trace_descriptor_path(p->shadow.fd, path, sizeof path) < 0)
         return "the shadow has no path";
     p->shadow_fd = (int)bl_trace_open(&p->trace, path);
-    return NULL;
-}
-
-static const char *check_files(const struct place *p, bool own) {
-    if (p->shadow_fd < 0 ||
-        !has_opened(p, p->shadow_fd, p->shadow.device, p->shadow.inode))
-        return "the program may not open its shadow";
-    if (own && (p->program_fd < 0 ||
-                !has_opened(p, p->program_fd, p->facts.device, p->facts.inode)))
-        return "the program may not open its own file";
-    return NULL;
+    bl_os_close(p->shadow.fd);
+    return p->shadow_fd >= 0 && has_opened(p, p->shadow_fd, p->shadow.device,
+                                           p->shadow.inode)
+               ? NULL
+               : "the program may not open its shadow";
 }
 
 // Lays the shadow over the units of the segments at `bias`.
@@ -286,6 +295,19 @@ static uint64_t spare_code(const struct place *p) {
     return 0;
 }
 
+static long close_one(struct place *p, int *fd) {
+    const long result = *fd < 0 ? 0 : bl_trace_close(&p->trace, *fd);
+    *fd = -1;
+    return result;
+}
+
+// The program shall find nothing of ours open.
+static long close_there(struct place *p) {
+    const long shadow = close_one(p, &p->shadow_fd);
+    const long program = close_one(p, &p->program_fd);
+    return shadow < 0 ? shadow : program;
+}
+
 // All calls that the new image takes, in one go where that is possible.
 static const char *make_image(struct place *p,
                               const struct bl_trace_layout *layout,
@@ -295,22 +317,24 @@ static const char *make_image(struct place *p,
     const bool batched = p->trace.single_step && code != 0;
     if (batched)
         bl_trace_batch_begin(&p->trace, &batch, code);
-    const char *wrong = open_shadow(p);
-    p->program_fd = wrong ? -1 : (int)bl_trace_open_own_file(&p->trace);
-    long result = wrong ? 0 : map_again(p);
-    if (!wrong && result == 0)
+    const int shadow_fd = p->shadow_fd;
+    const int program_fd = p->program_fd;
+    long result = map_again(p);
+    if (result == 0)
         result = tell_place(p, *layout, shift);
+    if (result == 0)
+        result = close_there(p);
     if (batched) {
         const long made = bl_trace_batch_end(&p->trace);
         result = result < 0 ? result : made;
-        p->shadow_fd = bl_trace_batch_file(&batch, p->shadow_fd);
-        p->program_fd = bl_trace_batch_file(&batch, p->program_fd);
     }
-    if (!wrong)
-        wrong = check_files(p, true);
-    if (!wrong && (result < 0 || clear_tails(p) < 0))
-        wrong = "the kernel refused to map the program anew";
-    return wrong;
+    if (result < 0) {
+        p->shadow_fd = shadow_fd;
+        p->program_fd = program_fd;
+    }
+    return result < 0 || clear_tails(p) < 0
+               ? "the kernel refused to map the program anew"
+               : NULL;
 }
 
 // From here on the program has two images; all that goes wrong takes the new
@@ -381,8 +405,7 @@ static const char *place(struct place *p, const struct bl_maps *maps) {
     const char *wrong = look(p, maps, &layout);
     if (wrong)
         return wrong;
-    const bool moves =
-        p->bias % BL_HUGE_SIZE != 0 && bl_file_addresses_are_random();
+    const bool moves = p->bias % BL_HUGE_SIZE != 0 && p->random;
     if (!moves && p->runtime)
         return NULL;
     p->new_bias = moves ? better_bias(p) : p->bias;
@@ -390,8 +413,6 @@ static const char *place(struct place *p, const struct bl_maps *maps) {
         return is_free(p, maps) ? move(p, &layout)
                                 : "no room for it at a multiple of 2 MiB";
     wrong = open_shadow(p);
-    if (!wrong)
-        wrong = check_files(p, false);
     if (wrong)
         return wrong;
     return map_units(p, p->bias) < 0 ? "the kernel refused to map the shadow"
@@ -416,19 +437,6 @@ static void leave_caller(const struct place *p, int socket) {
     const int high = p->file < socket ? socket : p->file;
     const int keep[] = {STDERR_FILENO, low, high};
     bl_trace_detach_from_caller(keep, BL_ARRAY_LEN(keep));
-}
-
-static void close_there(struct place *p) {
-    const int a = p->shadow_fd;
-    const int b = p->program_fd;
-    if (a >= 0 && b == a + 1) {
-        if (bl_trace_close_range(&p->trace, a, b) == 0)
-            return;
-    }
-    if (a >= 0)
-        bl_trace_close(&p->trace, a);
-    if (b >= 0)
-        bl_trace_close(&p->trace, b);
 }
 
 // What the two say to each other: one word from the companion, and where it
@@ -466,33 +474,23 @@ static const char *serve(struct place *p) {
     return wrong;
 }
 
-// Before the program runs: it may find nothing of ours in use, least of all
-// the file system that the shadow is on.
-static void close_here(struct place *p) {
-    if (p->found)
-        bl_os_close(p->shadow.fd);
-    bl_os_close(p->file);
-}
-
-BL_NORETURN static void companion(struct place *p, int target, int socket) {
-    leave_caller(p, socket);
-    const bool seized = seize(target, socket);
-    bl_os_close(socket);
-    if (!seized)
-        _exit(1);
-    if (!p->no_place)
-        find_shadow_early(p);
-    if (bl_trace_await_exec(target, &p->trace) < 0)
-        _exit(1);
+static int companion(void *context) {
+    struct place *p = context;
+    leave_caller(p, p->ends[1]);
+    const bool seized = seize(p->target, p->ends[1]);
+    bl_os_close(p->ends[1]);
+    if (!seized || bl_trace_await_exec(p->target, &p->trace) < 0)
+        return 1;
     const char *wrong = serve(p);
-    close_here(p);
+    // Before the program runs: it may find nothing of ours in use.
+    bl_os_close(p->file);
     if (wrong && p->verbose)
         say(p, wrong);
     if (p->next && p->trace.call_address)
         p->next(&p->trace);
     else
         bl_trace_release(&p->trace);
-    _exit(wrong ? 1 : 0);
+    return wrong != NULL;
 }
 
 static bool await_companion(int socket) {
@@ -510,24 +508,17 @@ static bool await_companion(int socket) {
 }
 
 static const char *start_companion(struct place *p) {
-    int ends[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, p->ends) != 0)
         return "no socket to be had";
-    const int target = bl_os_pid();
-    // It only forks: not a page of memory is worth copying for it.
+    p->target = bl_os_pid();
     const int middle = vfork();
-    if (middle == 0) {
-        if (fork() == 0) {
-            bl_os_close(ends[0]);
-            companion(p, target, ends[1]);
-        }
-        _exit(0);
-    }
-    bl_os_close(ends[1]);
+    if (middle == 0)
+        _exit(bl_trace_start_beside(companion, p) < 0);
+    bl_os_close(p->ends[1]);
     while (middle > 0 && waitpid(middle, NULL, 0) < 0 && errno == EINTR)
         ;
-    const bool seized = middle > 0 && await_companion(ends[0]);
-    bl_os_close(ends[0]);
+    const bool seized = middle > 0 && await_companion(p->ends[0]);
+    bl_os_close(p->ends[0]);
     return seized ? NULL : "the program cannot be traced";
 }
 
@@ -545,38 +536,64 @@ static const char *need_none(const struct place *p) {
     }
     if (!p->elf.position_independent || align % BL_HUGE_SIZE == 0)
         return "the runtime can do it";
-    return bl_file_addresses_are_random() ? NULL : "the runtime can do it";
+    return p->random ? NULL : "the runtime can do it";
 }
+
+// Why the text is left alone; NULL: it is not, and the shadow is there.
+static const char *prepare(struct place *p) {
+    const char *image = getenv("BIGLEAF_IMAGE");
+    if (image && bl_str_eq(image, "off"))
+        return "asked for";
+    if (p->facts.mode & (S_ISUID | S_ISGID))
+        return "it has raised privileges";
+    const char *wrong = bl_elf_read(p->file, p->facts.size, &p->elf);
+    if (!wrong && !p->elf.marked && !(image && bl_str_eq(image, "on")))
+        wrong = "it is not marked";
+    if (!wrong)
+        wrong = need_none(p);
+    if (wrong)
+        return wrong;
+    wrong = find_shadow_early(p);
+    if (wrong && p->verbose)
+        say(p, wrong);
+    return wrong;
+}
+
+// Static, since the companion has it for as long as it lives.
+static struct place placed;
 
 const char *bl_place_before_exec(const char *path, const char *shadow_root,
                                  bool runtime, bl_place_next_fn *next) {
-    const char *image = getenv("BIGLEAF_IMAGE");
     const char *verbose = getenv("BIGLEAF_VERBOSE");
-    struct place p = {
+    struct place *const p = &placed;
+    *p = (struct place){
         .path = path,
         .shadow_root = shadow_root,
         .shadow_fd = -1,
         .program_fd = -1,
         .trace.single_step = bl_trace_may_step(),
+        .random = bl_file_addresses_are_random(),
         .runtime = runtime,
         .next = next,
         .verbose = verbose && verbose[0] > '0',
     };
-    p.file = bl_file_open(path);
-    if (p.file < 0 || bl_file_facts(p.file, &p.facts) < 0)
+    p->file = bl_file_open(path);
+    if (p->file < 0 || bl_file_facts(p->file, &p->facts) < 0)
         return "it cannot be read";
-    const char *wrong = image && bl_str_eq(image, "off") ? "asked for"
-                        : p.facts.mode & (S_ISUID | S_ISGID)
-                            ? "it has raised privileges"
-                            : bl_elf_read(p.file, p.facts.size, &p.elf);
-    if (!wrong && !p.elf.marked && !(image && bl_str_eq(image, "on")))
-        wrong = "it is not marked";
-    if (!wrong)
-        wrong = need_none(&p);
-    p.no_place = wrong;
+    const char *wrong = p->no_place = prepare(p);
+    if (p->early) {
+        p->shadow_fd = p->shadow.fd;
+        p->program_fd = p->file;
+    }
     if (!wrong || next)
-        wrong = start_companion(&p);
-    bl_os_close(p.file);
+        wrong = start_companion(p);
+    if (!wrong && p->early) {
+        hand_down(p);
+    } else {
+        bl_os_close(p->file);
+        if (p->early)
+            bl_os_close(p->shadow.fd);
+    }
     return wrong;
 }
 

@@ -13,6 +13,7 @@
 #include <linux/filter.h>
 #include <linux/prctl.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -29,8 +30,8 @@
 // Below the stack pointer lies the red zone; texts go further down.
 #define TEXT_DISTANCE 4096
 #define STAT_CAPACITY 1024
-// A promise is this and the index of the step; no process has such numbers.
-#define PROMISE (1 << 30)
+// Enough for the deepest of what serves a program from outside.
+#define STACK_BYTES (256 * BL_KIB)
 
 // Beside the kernel's requests: to the breakpoint at the end of a batch.
 #define RUN_BATCH (-1)
@@ -122,18 +123,17 @@ int bl_trace_await_exec(int pid, struct bl_trace *out) {
     int result = next_stop(pid, 0, &status);
     while (result == 0 && status >> 16 != PTRACE_EVENT_EXEC)
         result = next_stop(pid, PTRACE_CONT, &status);
-    // On to the end of execve: only there do changed registers last.
-    if (result == 0)
-        result = next_stop(pid, PTRACE_SYSCALL, &status);
     if (result < 0)
         return result;
     if (ptrace(PTRACE_GETREGS, pid, 0, &regs) != 0)
         return -errno;
+    regs.rax = 0; // as execve is going to return
     __builtin_memcpy(out->registers, &regs, sizeof regs);
+    out->in_exec = true;
     out->stack = regs.rsp;
     out->instruction = regs.rip;
     out->memory = open_memory(pid);
-    if (regs.rax != 0 || regs.cs != 0x33 || out->memory < 0) {
+    if (regs.cs != 0x33 || out->memory < 0) {
         bl_trace_release(out);
         return -ENOSYS;
     }
@@ -179,29 +179,26 @@ bool bl_trace_find_call(struct bl_trace *t, uint64_t start, uint64_t end) {
     return false;
 }
 
-// Makes the steps from rbx to r12, each 72 bytes, and stops where one fails.
-// Of the fifth argument a step has the address, which may be that of an
-// earlier result.
+// Makes the steps from rbx to r12, each 64 bytes, and stops where one fails.
 static const unsigned char batch_loop[] = {
     0x4c, 0x39, 0xe3,                   // next: cmp %r12, %rbx
-    0x73, 0x32,                         // jae end
+    0x73, 0x2f,                         // jae end
     0x48, 0x8b, 0x03,                   // mov (%rbx), %rax
     0x48, 0x8b, 0x7b, 0x08,             // mov 8(%rbx), %rdi
     0x48, 0x8b, 0x73, 0x10,             // mov 16(%rbx), %rsi
     0x48, 0x8b, 0x53, 0x18,             // mov 24(%rbx), %rdx
     0x4c, 0x8b, 0x53, 0x20,             // mov 32(%rbx), %r10
     0x4c, 0x8b, 0x43, 0x28,             // mov 40(%rbx), %r8
-    0x4d, 0x8b, 0x00,                   // mov (%r8), %r8
     0x4c, 0x8b, 0x4b, 0x30,             // mov 48(%rbx), %r9
     0x0f, 0x05,                         // syscall
-    0x48, 0x89, 0x43, 0x40,             // mov %rax, 64(%rbx)
+    0x48, 0x89, 0x43, 0x38,             // mov %rax, 56(%rbx)
     0x48, 0x3d, 0x01, 0xf0, 0xff, 0xff, // cmp $-4095, %rax
     0x73, 0x06,                         // jae end
-    0x48, 0x83, 0xc3, 0x48,             // add $72, %rbx
-    0xeb, 0xc9,                         // jmp next
+    0x48, 0x83, 0xc3, 0x40,             // add $64, %rbx
+    0xeb, 0xcc,                         // jmp next
     0xcc,                               // end: int3
 };
-_Static_assert(sizeof((struct bl_trace_batch *)0)->steps[0] == 72, "the loop");
+_Static_assert(sizeof((struct bl_trace_batch *)0)->steps[0] == 64, "the loop");
 
 // What the step would return if all went well.
 static long note_step(struct bl_trace_batch *b, long nr,
@@ -210,15 +207,17 @@ static long note_step(struct bl_trace_batch *b, long nr,
         return -E2BIG;
     __typeof__(b->steps[0]) *s = &b->steps[b->count++];
     s->number = (uint64_t)nr;
+    s->result = (uint64_t)-ECANCELED;
     __builtin_memcpy(s->arguments, arguments, sizeof s->arguments);
-    s->fifth = arguments[4];
-    return nr == SYS_openat ? PROMISE + (long)b->count - 1
-           : nr == SYS_mmap ? (long)arguments[0]
-                            : 0;
+    return nr == SYS_mmap ? (long)arguments[0] : 0;
 }
 
-static bool is_promise(const struct bl_trace_batch *b, uint64_t number) {
-    return number >= PROMISE && number - PROMISE < b->count;
+// A single step from within execve would end where execve does.
+static int leave_exec(struct bl_trace *t) {
+    int status;
+    const bool inside = t->in_exec;
+    t->in_exec = false;
+    return inside ? next_stop(t->pid, PTRACE_SYSCALL, &status) : 0;
 }
 
 static long call(struct bl_trace *t, long nr, uint64_t a, uint64_t b,
@@ -228,6 +227,9 @@ static long call(struct bl_trace *t, long nr, uint64_t a, uint64_t b,
         return note_step(t->batch, nr, arguments);
     struct user_regs_struct regs = saved(t);
     int status;
+    int result = leave_exec(t);
+    if (result < 0)
+        return result;
     regs.rip = t->call_address;
     regs.rax = (unsigned long long)nr;
     regs.orig_rax = (unsigned long long)-1;
@@ -239,7 +241,6 @@ static long call(struct bl_trace *t, long nr, uint64_t a, uint64_t b,
     regs.r9 = f;
     if (ptrace(PTRACE_SETREGS, t->pid, 0, &regs) != 0)
         return -errno;
-    int result = 0;
     if (t->single_step) {
         result = next_stop(t->pid, PTRACE_SINGLESTEP, &status);
     } else {
@@ -263,13 +264,9 @@ void bl_trace_batch_begin(struct bl_trace *t, struct bl_trace_batch *batch,
     t->batch = batch;
 }
 
-int bl_trace_batch_file(const struct bl_trace_batch *b, int promise) {
-    return is_promise(b, (uint64_t)promise)
-               ? (int)b->steps[promise - PROMISE].result
-               : promise;
-}
-
-// The steps lie in the process at `table`, the loop at `code`.
+// The steps lie in the process at `table`, the loop at `code`. Also from
+// within execve, which gives the program the registers it finds in the end, as
+// it found those of its own making, but for rax.
 static int run_batch(struct bl_trace *t, const struct bl_trace_batch *b,
                      uint64_t table) {
     struct user_regs_struct regs = saved(t);
@@ -278,6 +275,7 @@ static int run_batch(struct bl_trace *t, const struct bl_trace_batch *b,
     regs.orig_rax = (unsigned long long)-1;
     regs.rbx = table;
     regs.r12 = table + b->count * sizeof b->steps[0];
+    t->in_exec = false;
     if (ptrace(PTRACE_SETREGS, t->pid, 0, &regs) != 0)
         return -errno;
     return next_stop(t->pid, RUN_BATCH, &status);
@@ -301,16 +299,6 @@ long bl_trace_batch_end(struct bl_trace *t) {
     t->batch = NULL;
     const size_t bytes = b->count * sizeof b->steps[0];
     const uint64_t table = bl_align_down(b->text - bytes, 16);
-    const uint64_t fifth = (uintptr_t)&b->steps[0].fifth - (uintptr_t)b->steps;
-    const uint64_t done = (uintptr_t)&b->steps[0].result - (uintptr_t)b->steps;
-    for (uint32_t i = 0; i < b->count; i++) {
-        const uint64_t number = b->steps[i].fifth;
-        b->steps[i].result = (uint64_t)-ECANCELED;
-        b->steps[i].arguments[4] =
-            is_promise(b, number)
-                ? table + (number - PROMISE) * sizeof b->steps[0] + done
-                : table + i * sizeof b->steps[0] + fifth;
-    }
     int result = bl_trace_read(t, b->code, before, sizeof before);
     if (result == 0)
         result = bl_trace_write(t, table, b->steps, bytes);
@@ -336,7 +324,7 @@ static uint64_t room_for(struct bl_trace *t, size_t bytes) {
     return at;
 }
 
-static long open_there(struct bl_trace *t, const char *path, int flags) {
+long bl_trace_open(struct bl_trace *t, const char *path) {
     size_t n = 0;
     while (path[n])
         n++;
@@ -345,24 +333,11 @@ static long open_there(struct bl_trace *t, const char *path, int flags) {
     if (put < 0)
         return put;
     return call(t, SYS_openat, (uint64_t)AT_FDCWD, at,
-                (uint64_t)(O_RDONLY | O_CLOEXEC | flags), 0, 0, 0);
-}
-
-long bl_trace_open(struct bl_trace *t, const char *path) {
-    return open_there(t, path, O_NOFOLLOW);
-}
-
-long bl_trace_open_own_file(struct bl_trace *t) {
-    return open_there(t, "/proc/self/exe", 0);
+                (uint64_t)(O_RDONLY | O_CLOEXEC | O_NOFOLLOW), 0, 0, 0);
 }
 
 long bl_trace_close(struct bl_trace *t, int fd) {
     return call(t, SYS_close, (uint64_t)fd, 0, 0, 0, 0, 0);
-}
-
-long bl_trace_close_range(struct bl_trace *t, int first, int last) {
-    return call(t, SYS_close_range, (uint64_t)first, (uint64_t)last, 0, 0, 0,
-                0);
 }
 
 long bl_trace_advise(struct bl_trace *t, uint64_t at, uint64_t bytes) {
@@ -557,6 +532,18 @@ long bl_trace_set_layout(struct bl_trace *t, const struct bl_trace_layout *l) {
         return put;
     return call(t, SYS_prctl, PR_SET_MM, PR_SET_MM_MAP, at, sizeof m, 0, 0);
 }
+
+// The new process shares the C library's thread-local data (errno) with its
+// caller, so at no time both may need it. glibc ends it by itself when
+// `function` returns.
+int bl_trace_start_beside(int (*function)(void *), void *context) {
+    static _Alignas(64) unsigned char stack[STACK_BYTES];
+    const int pid =
+        clone(function, stack + sizeof stack, CLONE_VM | SIGCHLD, context);
+    return pid < 0 ? -errno : 0;
+}
+
+void bl_trace_hand_down(int fd) { fcntl(fd, F_SETFD, 0); }
 
 void bl_trace_detach_from_caller(const int *keep, size_t count) {
     unsigned from = 0;

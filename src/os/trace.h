@@ -23,8 +23,7 @@ struct bl_trace_batch {
     uint32_t count;
     struct {
         uint64_t number;
-        uint64_t arguments[6]; // of the fifth the address
-        uint64_t fifth;
+        uint64_t arguments[6];
         uint64_t result;
     } steps[BL_TRACE_STEPS];
 };
@@ -35,17 +34,26 @@ struct bl_trace {
     uint64_t call_address; // of a system call instruction; 0: not found yet
     uint64_t stack;        // its stack pointer
     bool single_step;      // SIGTRAP is neither ignored nor blocked
+    bool in_exec;          // execve is done but has not returned
     struct bl_trace_batch *batch;             // NULL: calls are made at once
     uint64_t instruction;                     // where it is to start
     _Alignas(8) unsigned char registers[256]; // as they were
 };
 
+// Starts a process that runs `function` on a stack of its own, in this one's
+// memory: nothing is copied for it, and when this one executes a program, the
+// memory is left to it. Until then this one must wait wherever the other
+// works, and may start no second.
+int bl_trace_start_beside(int (*function)(void *), void *context);
+// What this process executes shall have this open file, under its number.
+void bl_trace_hand_down(int fd);
 // Begins to trace a process that runs; 0 or -errno.
 int bl_trace_seize(int pid);
 // True in a process whose calls may be made by single steps, and after execve
 // as well.
 bool bl_trace_may_step(void);
-// Waits until execve has succeeded and holds the process there. -errno when
+// Waits until execve has succeeded and holds the process there, before any
+// instruction of the program. -errno when
 // it ended, or became a program that cannot be held.
 int bl_trace_await_exec(int pid, struct bl_trace *out);
 // Lets it run on, starting at `instruction`.
@@ -65,23 +73,19 @@ int bl_trace_write(struct bl_trace *t, uint64_t at, const void *from,
 // Looks for a system call instruction in [start, end) of the process.
 bool bl_trace_find_call(struct bl_trace *t, uint64_t start, uint64_t end);
 
-// From here on the calls below are only noted, and seem to succeed; a file
-// that is opened has a promise for a number, to be used in other calls. Then
-// they are made, by a loop that the process runs on its own: two stops in all,
-// where each call alone takes as many, and a stop can be two hops between
-// processors. For a process of which `single_step` is true.
+// From here on the calls below are only noted, and seem to succeed. Then they
+// are made, by a loop that the process runs on its own: one stop in all, where
+// each call alone takes as many, and a stop can be two hops between
+// processors. For a process of which `single_step` is true, and not for
+// `bl_trace_open`.
 void bl_trace_batch_begin(struct bl_trace *t, struct bl_trace_batch *batch,
                           uint64_t code);
 // 0, or the result of the first that failed; none behind it was made then.
 long bl_trace_batch_end(struct bl_trace *t);
-// The number that came of a promise; a negative one where it did not.
-int bl_trace_batch_file(const struct bl_trace_batch *batch, int promise);
 
 // System calls of the process: the kernel's own result.
 long bl_trace_open(struct bl_trace *t, const char *path);
-long bl_trace_open_own_file(struct bl_trace *t); // the one it runs
 long bl_trace_close(struct bl_trace *t, int fd);
-long bl_trace_close_range(struct bl_trace *t, int first, int last);
 // Over nothing that is there; fd -1: zeroed memory.
 long bl_trace_map_new(struct bl_trace *t, uint64_t at, uint64_t bytes,
                       unsigned protection, int fd, uint64_t offset);
