@@ -45,7 +45,7 @@ ALSO = {
     # malloc_info writes to a FILE that the caller brings.
     "abi_c.c.o": {"fputs"},
     # The report is due at quick_exit too; registering allocates nothing.
-    "runtime.c.o": {"at_quick_exit"},
+    "handlers.c.o": {"at_quick_exit", "__cxa_at_quick_exit"},
     # Once, under BIGLEAF=off: finds the malloc of the C library, or the one
     # that the program was linked with under these names.
     "libc_heap.c.o": {

@@ -10,9 +10,8 @@
 
 #include "os/os.h"
 #include "reservoir/reservoir.h"
+#include "runtime/handlers.h"
 #include "runtime/runtime.h"
-
-#include <pthread.h>
 
 // glibc 2.32: true until the first thread is made.
 extern char __libc_single_threaded __attribute__((weak));
@@ -51,5 +50,5 @@ static void after_in_child(void) {
 }
 
 void bl_fork_start(void) {
-    pthread_atfork(before, after_in_parent, after_in_child);
+    bl_at_fork(before, after_in_parent, after_in_child);
 }

@@ -18,4 +18,7 @@
 // Looked for once; `known` is 0 until then. Any thread.
 uintptr_t bl_next(_Atomic(uintptr_t) *known, const char *name);
 
+// Where the C library is not glibc; 0: it has no such function.
+uintptr_t bl_in_other_libc(const char *name);
+
 #endif

@@ -4,6 +4,7 @@
 #include "heap/heap.h"
 #include "image/image.h"
 #include "runtime/fork.h"
+#include "runtime/handlers.h"
 #include "runtime/late.h"
 #include "runtime/libc_heap.h"
 #include "runtime/options.h"
@@ -11,9 +12,6 @@
 
 #include <sys/auxv.h>
 #include <unistd.h>
-
-// Of <stdlib.h>, whose other functions are not for the runtime.
-extern int at_quick_exit(void (*function)(void));
 
 const char bl_runtime_version[] = "bigleaf-runtime " BL_VERSION;
 
@@ -83,17 +81,15 @@ static void start_image(void) {
     bl_late_start();
 }
 
-__attribute__((constructor(101))) static void
-at_constructor(int argc, char **argv, char **environment) {
-    (void)argc;
-    (void)argv;
+// musl passes a constructor no arguments.
+__attribute__((constructor(101))) static void at_constructor(void) {
     if (!is_off)
         bl_free(bl_malloc(1)); // the heap starts and reads the options
-    apply_options(environment);
+    apply_options(environ);
     start_image();
     bl_fork_start();
     if (reporting_pid != 0)
-        at_quick_exit(bl_runtime_end);
+        bl_at_quick_exit(bl_runtime_end);
 }
 
 void bl_runtime_after_fork_in_child(void) {

@@ -153,8 +153,7 @@ def look(name: str, program: list[str], env: dict[str, str]) -> tuple[bool, str]
                 f"{name}: {covered.huge >> 20} of {covered.units >> 20} MiB huge")
 
 
-def check(checks: Checks, name: str, program: list[str], huge: bool,
-          preload: bool = True) -> None:
+def check(checks: Checks, name: str, program: list[str], huge: bool) -> None:
     expected = outcome(program)
     with shadow_root() as root:
         env = environment(root)
@@ -164,9 +163,8 @@ def check(checks: Checks, name: str, program: list[str], huge: bool,
             checks.expect(result == expected, f"{name}, {how}: {result} as without")
         if huge:
             checks.expect_huge(lambda: look(name, program, env))
-        if preload:
-            result = outcome(program, preloaded(root))
-            checks.expect(result == expected, f"{name}, preloaded: {result} as without")
+        result = outcome(program, preloaded(root))
+        checks.expect(result == expected, f"{name}, preloaded: {result} as without")
 
 
 def compiled(checks: Checks, scratch: Path, compiler: str,
@@ -182,8 +180,7 @@ def compiled(checks: Checks, scratch: Path, compiler: str,
             print(f"      {name}: cannot be built here")
             continue
         forget_cache(program)
-        # musl's loader refuses to preload what was made for glibc.
-        check(checks, name, [str(program)], huge, preload=compiler != "musl-gcc")
+        check(checks, name, [str(program)], huge)
 
 
 def script(checks: Checks, scratch: Path) -> None:
