@@ -44,7 +44,7 @@ def run(
         env=own | (env or {}),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=240,
         check=False,
         **({"stdin": subprocess.DEVNULL} | more),
     )
@@ -230,11 +230,11 @@ def test_a_killed_program_leaves_its_misses(tmp_path: Path) -> None:
         "--by=emulator",
         "sh",
         "-c",
-        f"{WALKER} sweep {PAGES} 1000000 & sleep 2; kill -9 $!; wait; exit 5",
+        f"{WALKER} killed {PAGES}; exit 5",
     )
     assert done.returncode == 5
     report = json.loads(file.read_text())
-    assert walks(report, "sweep")["base"] > 10 * PAGES
+    assert walks(report, "sweep")["base"] >= 20 * PAGES
 
 
 @emulated

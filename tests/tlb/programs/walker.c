@@ -7,6 +7,7 @@
 //   walker fork PAGES           the child sweeps, the parent waits
 //   walker jump PAGES           sweeps below a call that a longjmp has left
 //   walker deep PAGES           sweeps under 500 recursive calls
+//   walker killed PAGES         20 rounds, then SIGKILL
 //   walker end signal|status    ends by signal 6, or with status 42
 //
 #include <pthread.h>
@@ -86,6 +87,11 @@ static void deep(int depth, size_t pages) {
     sink++;
 }
 
+static void killed(size_t pages) {
+    sweep(new_memory(pages), pages, 20);
+    kill(getpid(), SIGKILL);
+}
+
 int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "";
     const size_t first = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
@@ -102,6 +108,8 @@ int main(int argc, char **argv) {
         after_jump(first);
     else if (strcmp(what, "deep") == 0)
         deep(500, first);
+    else if (strcmp(what, "killed") == 0)
+        killed(first);
     else if (strcmp(what, "end") == 0 && strcmp(argv[2], "signal") == 0)
         raise(SIGABRT);
     else
