@@ -206,7 +206,7 @@ static const char *map_shadow(struct bl_remap *r,
     uint64_t offset;
     if (!bl_shadow_offset(shadow, bias, r->start, r->end, &offset))
         return "the shadow does not fit the program";
-    return bl_remap_file(r, shadow->fd, offset);
+    return bl_remap_file(r, shadow->fd, offset, shadow->pool);
 }
 
 // What only a text asks for that was not placed before the start.

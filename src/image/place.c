@@ -219,9 +219,10 @@ static long map_units(struct place *p, uint64_t bias) {
             continue;
         if (!bl_shadow_offset(&p->shadow, bias, start, end, &offset))
             return -EINVAL;
-        const long mapped = bl_trace_map_over(
-            &p->trace, start, end - start, protection_of(&p->elf.segments[i]),
-            p->shadow_fd, offset);
+        const long mapped =
+            (p->shadow.pool ? bl_trace_move_over : bl_trace_map_over)(
+                &p->trace, start, end - start,
+                protection_of(&p->elf.segments[i]), p->shadow_fd, offset);
         if (mapped < 0)
             return mapped;
     }
@@ -271,7 +272,7 @@ static long map_again(struct place *p) {
         if (result < 0)
             return result;
     }
-    return map_units(p, p->new_bias);
+    return p->shadow.pool ? 0 : map_units(p, p->new_bias);
 }
 
 static long tell_place(struct place *p, struct bl_trace_layout layout,
@@ -322,12 +323,15 @@ static const char *make_image(struct place *p,
     long result = map_again(p);
     if (result == 0)
         result = tell_place(p, *layout, shift);
-    if (result == 0)
+    if (result == 0 && !p->shadow.pool)
         result = close_there(p);
     if (batched) {
         const long made = bl_trace_batch_end(&p->trace);
         result = result < 0 ? result : made;
     }
+    // Units from a pool take single calls, and the runtime can make them.
+    if (result == 0 && p->shadow.pool && !p->runtime)
+        result = map_units(p, p->new_bias);
     if (result < 0) {
         p->shadow_fd = shadow_fd;
         p->program_fd = program_fd;

@@ -31,11 +31,34 @@ static void put_back(const struct bl_remap *r) {
         bl_fatal("the kernel took away program text and did not give it back");
 }
 
-const char *bl_remap_file(struct bl_remap *r, int shadow, uint64_t offset) {
+// perf takes text from a pool for code that was made at run time, and finds no
+// names for it. It does not learn of what is moved: so there it goes on to see
+// the file that was there before.
+static int move_over(const struct bl_remap *r, int shadow, uint64_t offset) {
+    void *const aside = bl_file_scratch(length(r));
+    if (!aside)
+        return -1;
+    int result =
+        bl_file_map_over(aside, length(r), r->protection, shadow, offset, true);
+    if (result == 0)
+        result = bl_file_move_over(aside, length(r), address(r));
+    if (result < 0)
+        bl_file_scratch_free(aside, length(r));
+    return result;
+}
+
+static int map_over(const struct bl_remap *r, int shadow, uint64_t offset) {
+    return bl_file_map_over(address(r), length(r), r->protection, shadow,
+                            offset, true);
+}
+
+const char *bl_remap_file(struct bl_remap *r, int shadow, uint64_t offset,
+                          bool pool) {
     BL_ASSERT((r->start - offset) % BL_HUGE_SIZE == 0);
     BL_ASSERT(r->start < r->end);
-    if (bl_file_map_over(address(r), length(r), r->protection, shadow, offset,
-                         true) < 0) {
+    // Before Linux 5.16 such a mapping cannot be moved.
+    if ((!pool || move_over(r, shadow, offset) < 0) &&
+        map_over(r, shadow, offset) < 0) {
         put_back(r);
         return "the kernel refused to map the shadow";
     }

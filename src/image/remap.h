@@ -28,8 +28,10 @@ struct bl_remap {
 
 extern const char bl_remap_no_huge_page[]; // a reason
 
-// Maps `shadow` at `offset` over the units. NULL, or why it was left.
-const char *bl_remap_file(struct bl_remap *r, int shadow, uint64_t offset);
+// Maps `shadow` at `offset` over the units; `pool`: it is on hugetlbfs. NULL,
+// or why it was left.
+const char *bl_remap_file(struct bl_remap *r, int shadow, uint64_t offset,
+                          bool pool);
 
 // Puts a private copy in place of the units, all of which must be mapped.
 // NULL, or why it was left.

@@ -152,19 +152,22 @@ static bool find(int directory, const struct names *names,
                  const struct bl_shadow_source *source, struct bl_shadow *out) {
     struct seal seal;
     struct bl_file_facts facts;
+    struct bl_file_system_facts system;
     if (!read_seal(directory, names, source, &seal))
         return false;
     const int fd = bl_file_open_at(directory, names->shadow);
     if (fd < 0)
         return false;
-    if (bl_file_facts(fd, &facts) < 0 || !seal_fits_shadow(&seal, &facts)) {
+    if (bl_file_facts(fd, &facts) < 0 || !seal_fits_shadow(&seal, &facts) ||
+        bl_file_system_facts(fd, &system) < 0) {
         bl_os_close(fd);
         return false;
     }
     *out = (struct bl_shadow){.fd = fd,
                               .device = facts.device,
                               .inode = facts.inode,
-                              .count = (uint32_t)seal.count};
+                              .count = (uint32_t)seal.count,
+                              .pool = system.kind == BL_FILE_HUGETLBFS};
     __builtin_memcpy(out->ranges, seal.ranges, sizeof out->ranges);
     return true;
 }

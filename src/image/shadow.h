@@ -41,6 +41,7 @@ struct bl_shadow {
     uint64_t inode;
     struct bl_shadow_range ranges[BL_ELF_SEGMENTS];
     uint32_t count;
+    bool pool; // it is on hugetlbfs
     bool made; // by this call
 };
 

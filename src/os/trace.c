@@ -454,6 +454,21 @@ long bl_trace_map_over(struct bl_trace *t, uint64_t at, uint64_t bytes,
                MAP_FIXED | MAP_NORESERVE | MAP_POPULATE, fd, offset);
 }
 
+long bl_trace_move_over(struct bl_trace *t, uint64_t at, uint64_t bytes,
+                        unsigned protection, int fd, uint64_t offset) {
+    const long aside =
+        call(t, SYS_mmap, 0, bytes, native(protection),
+             MAP_PRIVATE | MAP_NORESERVE | MAP_POPULATE, (uint64_t)fd, offset);
+    if (aside < 0 && aside > -4096)
+        return aside;
+    const long moved = call(t, SYS_mremap, (uint64_t)aside, bytes, bytes,
+                            MREMAP_MAYMOVE | MREMAP_FIXED, at, 0);
+    if ((uint64_t)moved == at)
+        return 0;
+    bl_trace_unmap(t, (uint64_t)aside, bytes);
+    return bl_trace_map_over(t, at, bytes, protection, fd, offset);
+}
+
 long bl_trace_unmap(struct bl_trace *t, uint64_t at, uint64_t bytes) {
     return call(t, SYS_munmap, at, bytes, 0, 0, 0, 0);
 }

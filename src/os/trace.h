@@ -94,6 +94,10 @@ long bl_trace_advise(struct bl_trace *t, uint64_t at, uint64_t bytes);
 // Over what is there, read in at once.
 long bl_trace_map_over(struct bl_trace *t, uint64_t at, uint64_t bytes,
                        unsigned protection, int fd, uint64_t offset);
+// The same, from hugetlbfs, mapped elsewhere first and moved: perf is not told
+// of what is moved. Not to be noted in a batch.
+long bl_trace_move_over(struct bl_trace *t, uint64_t at, uint64_t bytes,
+                        unsigned protection, int fd, uint64_t offset);
 long bl_trace_unmap(struct bl_trace *t, uint64_t at, uint64_t bytes);
 
 // What the kernel notes of a process's memory and shows in /proc, to debuggers

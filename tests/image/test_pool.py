@@ -23,6 +23,7 @@ from image_kit import (UNIT, Checks, coverage_of, environment, is_shadow, read_s
                        run_command, shadows, skip, waiting)
 from test_faults import (Subject, expect_one_shadow, link_twice, open_to_all, start_and_kill,
                          writable)
+from test_symbols import names
 
 PAGES = 16
 POOL = Path("/sys/kernel/mm/hugepages/hugepages-2048kB")
@@ -182,6 +183,8 @@ def inside() -> None:
                     report(checks, subject, root)
                     shortage(checks, subject, "mode=0700", "a pool that others hold", "no room for")
                 cleaning(checks, root)
+        # perf, gdb and core dumps.
+        names(checks, scratch, lambda: mounted(size))
         shortage(checks, fixed, f"size={3 * UNIT}", "a mount of 3 pages",
                  "the pool of huge pages has too few")
     checks.finish()

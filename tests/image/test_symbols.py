@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""perf and gdb show the function names that they show without Bigleaf."""
+"""perf and gdb show the function names that they show without Bigleaf.
+
+`rooted` makes the directory of the shadows: on tmpfs here, elsewhere in
+test_pool.py.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,8 @@ import resource
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from image_kit import (Checks, environment, forget_cache, is_shadow, preloaded, read_smaps,
@@ -42,6 +48,8 @@ int main(int argc, char **argv) {
     return 0; }
 """
 
+Rooted = Callable[[], AbstractContextManager[Path]]
+
 KINDS = {"pie": ["-pie", "-fPIE"], "fixed": ["-no-pie"], "static": ["-static", "-no-pie"]}
 
 
@@ -72,16 +80,18 @@ def hottest(scratch: Path, command: list[str], env: dict[str, str]) -> tuple[str
     return rows[0][3], ".buildid_" in rows[0][1]
 
 
-def profile(checks: Checks, scratch: Path, name: str, program: str, unrandom: bool) -> None:
+def profile(checks: Checks, scratch: Path, name: str, program: str, unrandom: bool,
+            rooted: Rooted = shadow_root) -> None:
     prefix = ["setarch", "-R"] if unrandom else []
-    with shadow_root() as root:
+    with rooted() as root:
         plain, _ = hottest(scratch, [*prefix, program, "400", "0"], dict(os.environ))
         env = environment(root)
         symbol, shadowed = hottest(
             scratch, [*prefix, *run_command(), program, "400", "0"], env)
         how = ", not randomised" if unrandom else ""
         checks.expect(symbol == plain == "hot_loop", f"perf, {name}{how}: {symbol}")
-        if name != "fixed":
+        # What comes from a pool is moved there, which perf does not see.
+        if name != "fixed" and rooted is shadow_root:
             checks.expect(shadowed, f"perf, {name}{how}: the samples lie in a shadow")
 
 
@@ -91,8 +101,8 @@ def gdb(*arguments: str, env: dict[str, str] | None = None) -> str:
                           stdin=subprocess.DEVNULL).stdout
 
 
-def debug(checks: Checks, name: str, program: str) -> None:
-    with shadow_root() as root:
+def debug(checks: Checks, name: str, program: str, rooted: Rooted = shadow_root) -> None:
+    with rooted() as root:
         # From the start, the breakpoint set before it.
         settings = [f"set environment {k} {v}" for k, v in preloaded(root).items()
                     if k.startswith("BIGLEAF") or k == "LD_PRELOAD"]
@@ -114,7 +124,8 @@ def debug(checks: Checks, name: str, program: str) -> None:
                           f"gdb, {name}: backtrace of a running program")
 
 
-def dump(checks: Checks, scratch: Path, name: str, program: str) -> None:
+def dump(checks: Checks, scratch: Path, name: str, program: str,
+         rooted: Rooted = shadow_root) -> None:
     pattern = Path("/proc/sys/kernel/core_pattern").read_text().strip()
     if pattern.startswith("|") or "/" in pattern:
         print(f"      core dumps go to {pattern}: not looked at")
@@ -123,7 +134,7 @@ def dump(checks: Checks, scratch: Path, name: str, program: str) -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY,) * 2)
     place = scratch / "dump"
     place.mkdir()
-    with shadow_root() as root:
+    with rooted() as root:
         subprocess.run([*run_command(), program, "1", "1"], cwd=place, env=environment(root),
                        preexec_fn=allow, check=False, capture_output=True)
     # The shadow is gone by now, as it may be when a dump is looked at.
@@ -134,21 +145,24 @@ def dump(checks: Checks, scratch: Path, name: str, program: str) -> None:
     shutil.rmtree(place)
 
 
+def names(checks: Checks, scratch: Path, rooted: Rooted = shadow_root) -> None:
+    with_perf = perf_works(scratch)
+    for name, flags in KINDS.items():
+        program = build(scratch, name, flags)
+        if with_perf:
+            profile(checks, scratch, name, program, False, rooted)
+            if name == "pie":
+                profile(checks, scratch, name, program, True, rooted)
+        if shutil.which("gdb"):
+            if name != "static":
+                debug(checks, name, program, rooted)
+            dump(checks, scratch, name, program, rooted)
+
+
 def main() -> None:
     checks = Checks()
     with tempfile.TemporaryDirectory() as directory:
-        scratch = Path(directory)
-        with_perf = perf_works(scratch)
-        for name, flags in KINDS.items():
-            program = build(scratch, name, flags)
-            if with_perf:
-                profile(checks, scratch, name, program, False)
-                if name == "pie":
-                    profile(checks, scratch, name, program, True)
-            if shutil.which("gdb"):
-                if name != "static":
-                    debug(checks, name, program)
-                dump(checks, scratch, name, program)
+        names(checks, Path(directory))
     checks.finish()
 
 
