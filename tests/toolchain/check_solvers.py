@@ -194,8 +194,13 @@ def main() -> int:
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE")
     own = parser.parse_args()
     names = [n for n in SOLVERS if (own.folder / f"{n}-plain").exists()]
+    trim = own.folder / "drat-trim-plain"
+    if not trim.exists() and any(SOLVERS[n].proof for n in names):
+        print(f"check_solvers.py: no {trim}: bigleaf-bench build drat-trim "
+              f"--into {own.folder}", file=sys.stderr)  # fmt: skip
+        return 3
     with tempfile.TemporaryDirectory() as scratch:
-        checker = Checker(own.folder / "drat-trim-plain", 10 * own.seconds)
+        checker = Checker(trim, 10 * own.seconds)
         cage = Cage(Path(scratch))
         bench = Bench(own.folder, cage, checker, own.seconds, Counter())
         for file in own.files:
