@@ -59,7 +59,7 @@ SOLVERS = {
     "kissat": Solver(("-q",), ("--no-binary",), ("proof",)),
     "glucose": Solver(("-verb=0", "-model"),
                       ("-certified", "-certified-output=proof")),
-    "lingeling": Solver(("-q",), ("-t", "proof")),
+    "lingeling": Solver(("-q",)),  # its proofs need a build of their own
     "mergesat": Solver(("-verb=0", "-model"), DRUP),
     "maplelcm": Solver(("-verb=0",), DRUP),
     "maplecm": Solver(("-verb=0",), DRUP),
