@@ -142,7 +142,7 @@ def test_broken_instances_are_not_run(bench):
 
 def test_a_run_that_is_not_what_its_label_says_is_not_counted(bench):
     bench.write("a.cnf", UNSAT)
-    program = bench.write("large.py", "import time\nx = b'x' * (1 << 25)\ntime.sleep(0.5)\n")
+    program = bench.write("large.py", "import time\nx = b'x' * (1 << 25)\ntime.sleep(1.5)\n")
     bench.write("campaign.toml", HEAD + bench.tool("large", f"python3 {program}; exit 20") + BASE
                 + '[[variants]]\nname = "claims"\nkind = "other"\nleast = 0.5\n')
     assert bench.run().status == 0
