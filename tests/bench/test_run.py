@@ -100,6 +100,20 @@ def test_a_machine_that_stood_still_is_no_timeout(tmp_path, limited, time, statu
     assert execute.ended(measured, "", "", tmp_path, time) == status
 
 
+@pytest.mark.parametrize(("exit_status", "number", "termination", "text", "status"), [
+    (None, 9, "memory", "", "out of memory"),
+    (134, None, "", "terminate called after throwing 'std::bad_alloc'", "out of memory"),
+    (1, None, "", "c out of memory", "out of memory"),
+    (None, 11, "", "", "crash (signal 11)"), (139, None, "", "", "crash (signal 11)"),
+    (None, 15, "cputime-soft", "", "timeout"),
+    (1, None, "", "cannot write: No space left on device", "disk full"),
+    (127, None, "", "", "missing tool (it cannot start)")])
+def test_how_a_run_without_an_answer_ended(tmp_path, exit_status, number, termination, text,
+                                           status):
+    measured = Measured(1.0, 1.0, None, exit_status, number, termination, "", True)
+    assert execute.ended(measured, text, "", tmp_path) == status
+
+
 def test_statuses(bench):
     bench.write("a.cnf", UNSAT)
     bench.write("campaign.toml", HEAD + "".join((

@@ -5,21 +5,21 @@
 //
 #include <assert.h>
 
-#define ROOM 8
-#define STEPS 11
+#define ROOM 4
+#define STEPS 3
 
 unsigned any(void);
 
 int main(void) {
-    unsigned ring[ROOM] = {0};
-    unsigned sum = 0;
+    unsigned short ring[ROOM] = {0};
+    unsigned short sum = 0;
     for (int step = 0; step < STEPS; step++) {
         const unsigned place = any() % ROOM;
-        const unsigned value = any();
+        const unsigned short value = any();
         sum += value - ring[place];
         ring[place] = value;
     }
-    unsigned wanted = 0;
+    unsigned short wanted = 0;
     for (int i = 0; i < ROOM; i++)
         wanted += ring[i];
     assert(sum == wanted);
