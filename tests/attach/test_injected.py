@@ -180,6 +180,19 @@ def waiting(*words: str | Path, options: tuple[str, ...] = ()) -> Iterator[subpr
         process.wait()
 
 
+@contextlib.contextmanager
+def compiled(source: str, *words: str) -> Iterator[Path]:
+    """A program in C; without gcc the test is skipped."""
+    if not shutil.which("gcc"):
+        raise unittest.SkipTest("no gcc")
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "source.c"
+        file.write_text(source)
+        program = Path(folder) / "program"
+        subprocess.run(["gcc", "-O1", *words, "-o", program, file], check=True)
+        yield program
+
+
 def heap_share(pid: int) -> tuple[int, float]:
     """Bytes of private anonymous memory, and how much of it is huge."""
     size = huge = 0
@@ -237,17 +250,10 @@ class Calls(unittest.TestCase):
                 self.assertGreater(share, 0.9)
 
     def test_text_and_data(self) -> None:
-        if not shutil.which("gcc"):
-            self.skipTest("no gcc")
         for kind in ("-static", "-static-pie"):
             shortages = refused(FAULT, FILE)
-            with tempfile.TemporaryDirectory() as folder, \
+            with compiled(TEXT_C, "-nostdlib", "-fno-stack-protector", "-fpie", kind) as program, \
                     tempfile.TemporaryDirectory(dir="/dev/shm") as shadows:
-                source = Path(folder) / "text.c"
-                source.write_text(TEXT_C)
-                program = Path(folder) / "text"
-                subprocess.run(["gcc", "-O1", "-nostdlib", "-fno-stack-protector", "-fpie",
-                                kind, "-o", program, source], check=True)
                 options = ("--image=on", "--data=on", f"--shadow-dir={shadows}")
                 with waiting(program, options=options) as process:
                     self.assertEqual(process.first_line, "right\n")
@@ -371,13 +377,7 @@ class Life(unittest.TestCase):
 
     def test_child_that_dropped_the_preload(self) -> None:
         """What a served program starts is served, but where the runtime is in it."""
-        if not shutil.which("gcc"):
-            self.skipTest("no gcc")
-        with tempfile.TemporaryDirectory() as folder:
-            source = Path(folder) / "start.c"
-            source.write_text(START_C)
-            program = Path(folder) / "start"
-            subprocess.run(["gcc", "-O1", "-static", "-o", program, source], check=True)
+        with compiled(START_C, "-static") as program:
             program.write_bytes(program.read_bytes().replace(*WITHOUT_TUNABLE))
             for setting, served in (("A=1", True), ("BIGLEAF=off", False), ("", True)):
                 before = refused(FAULT)
@@ -451,14 +451,7 @@ class Languages(unittest.TestCase):
 
     def test_threads_are_told_of(self) -> None:
         """What glibc's tunable does not reach is named in the report, with the remedy."""
-        if not shutil.which("gcc"):
-            self.skipTest("no gcc")
-        with tempfile.TemporaryDirectory() as folder:
-            source = Path(folder) / "threads.c"
-            source.write_text(THREADS_C)
-            program = Path(folder) / "threads"
-            subprocess.run(["gcc", "-O1", "-static", "-pthread", "-o", program, source],
-                           check=True)
+        with compiled(THREADS_C, "-static", "-pthread") as program:
             if WITHOUT_TUNABLE[0] not in program.read_bytes():
                 self.skipTest("its libc has no tunable for huge pages")
             found = report(program)

@@ -127,15 +127,18 @@ def test_a_signal_sent_to_the_command_reaches_the_program(
 def test_a_signal_comes_once(
     bigleaf: Bigleaf, options: tuple[str, ...], to_group: bool
 ) -> None:
+    """Each is sent when the one before it was taken: two that wait are one."""
     script = (
-        'n=0; trap "n=\\$((n+1))" USR1; echo up; i=0; '
-        "while [ $i -lt 12 ]; do sleep 0.05; i=$((i+1)); done; echo $n"
+        'n=0; trap "n=\\$((n+1)); echo got" USR1; trap "echo \\$n; exit 0" USR2; '
+        "echo up; while :; do sleep 0.05; done"
     )
     process = start(bigleaf, options, "sh", "-c", script)
     assert process.stdout and process.stdout.readline() == "up\n"
     for _ in range(3):
         (os.killpg if to_group else os.kill)(process.pid, signal.SIGUSR1)
-        time.sleep(0.15)
+        assert process.stdout.readline() == "got\n"
+    time.sleep(0.3)  # for a second copy of the last, if there is one
+    os.kill(process.pid, signal.SIGUSR2)
     out, _ = process.communicate(timeout=20)
     assert out == "3\n"
     assert process.returncode == 0
