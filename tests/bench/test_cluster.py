@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from types import SimpleNamespace
 
 import pytest
@@ -49,10 +48,17 @@ def test_what_was_submitted_is_taken_over(mine, tmp_path, monkeypatch):
 
 def test_an_sbatch_that_is_still_at_work_is_waited_for(mine, tmp_path, monkeypatch):
     os.utime(mine.list)
-    monkeypatch.setattr("bigleaf_bench.cluster.LOST_SECONDS", 1.0)
-    squeue(tmp_path, monkeypatch, f"test ! {tmp_path}/submitted -nt {mine.list} || echo 7 mine")
-    threading.Timer(0.2, (tmp_path / "submitted").touch).start()
+    monkeypatch.setattr("bigleaf_bench.cluster.LOST_SECONDS", 1000.0)
+    squeue(tmp_path, monkeypatch, f"test ! -e {tmp_path}/submitted || echo 7 mine")
+    slept = []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        (tmp_path / "submitted").touch()
+
+    monkeypatch.setattr("bigleaf_bench.cluster.time.sleep", sleep)
     assert mine.adopt(BLOCKS) == BLOCKS[1:]
+    assert 0 < slept[0] <= 1000
 
 
 @pytest.mark.parametrize("text", ["exit 1", "exec sleep 30"])
