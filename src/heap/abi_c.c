@@ -59,11 +59,9 @@ ABI void *aligned_alloc(size_t align, size_t bytes) {
 ABI int posix_memalign(void **out, size_t align, size_t bytes) {
     if (!bl_is_pow2(align) || align % sizeof(void *) != 0)
         return EINVAL;
-    const int before = errno;
     void *p = bl_memalign(align, bytes);
-    errno = before;
     if (p == NULL)
-        return ENOMEM;
+        return ENOMEM; // and errno says so too, as glibc's does
     *out = p;
     return 0;
 }

@@ -72,6 +72,14 @@ void bl_lock_release(struct bl_lock *lock) {
     release(lock);
 }
 
+bool bl_locks_are_held(void) {
+    uint32_t held = FREE;
+#define BL_LOOK(name, rank, guards) held |= bl_load_relaxed(&name.state);
+    BL_LOCKS(BL_LOOK)
+#undef BL_LOOK
+    return held != FREE;
+}
+
 void bl_locks_before_fork(void) {
 #define BL_TAKE(name, rank, guards) acquire(&name);
     BL_LOCKS(BL_TAKE)

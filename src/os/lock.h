@@ -36,5 +36,7 @@ void bl_lock_release(struct bl_lock *lock);
 
 void bl_locks_before_fork(void);
 void bl_locks_after_fork(void);
+// Whether anybody holds one of the table's locks at this moment.
+bool bl_locks_are_held(void);
 
 #endif

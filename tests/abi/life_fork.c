@@ -7,9 +7,14 @@
 #include "bl_test.h"
 #include "sizes.h"
 
+#include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define THREADS 4
@@ -141,6 +146,94 @@ static void handler(void) {
 TEST(fork_handlers_may_allocate) {
     assert_int_eq(pthread_atfork(handler, handler, handler), 0);
     fork_under_load(40, work_a_while, NULL);
+}
+
+// ---- fork in a handler that interrupts the heap, or another fork
+
+static volatile sig_atomic_t forks_in_handler;
+
+static void fork_here(int number) {
+    (void)number;
+    const int before = errno;
+    const pid_t pid = fork();
+    if (pid == 0)
+        _exit(0);
+    int status = -1;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (status == 0)
+        forks_in_handler++;
+    errno = before;
+}
+
+TEST(a_signal_handler_may_fork) {
+    struct sigaction act = {.sa_handler = fork_here};
+    assert_int_eq(sigaction(SIGALRM, &act, NULL), 0);
+    const struct itimerval often = {{0, 2000}, {0, 2000}};
+    const struct itimerval never = {{0, 0}, {0, 0}};
+    struct bl_random r = {bl_test_seed()};
+    assert_int_eq(setitimer(ITIMER_REAL, &often, NULL), 0);
+    while (forks_in_handler < 60) {
+        for (int i = 0; i < 20; i++)
+            free(malloc(32 * 1024 + bl_random_below(&r, 4 * MIB)));
+        const pid_t pid = fork();
+        if (pid == 0)
+            _exit(0);
+        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+            ;
+    }
+    assert_int_eq(setitimer(ITIMER_REAL, &never, NULL), 0);
+    free_all_slots();
+}
+
+// ---- fork beside streams: glibc's fork locks their list, as fflush(NULL) does
+
+static void *read_lines(void *stream) {
+    while (!atomic_load(&stop)) {
+        char *line = NULL;
+        size_t size = 0;
+        rewind(stream);
+        expect_true(getline(&line, &size, stream) > 0);
+        free(line);
+        usleep(200); // glibc's locks of streams are not fair
+    }
+    return NULL;
+}
+
+static void *flush_all(void *unused) {
+    (void)unused;
+    while (!atomic_load(&stop))
+        expect_int_eq(fflush(NULL) + usleep(200), 0);
+    return NULL;
+}
+
+static FILE *one_long_line(void) {
+    FILE *const f = tmpfile();
+    assert_ptr_ne(f, NULL);
+    for (int i = 0; i < 50000; i++)
+        fputc('x', f);
+    fputc('\n', f);
+    return f;
+}
+
+TEST(fork_beside_streams) {
+    pthread_t thread[THREADS];
+    FILE *stream[THREADS] = {NULL};
+    for (int i = 0; i < THREADS; i++) {
+        stream[i] = i == 0 ? NULL : one_long_line();
+        assert_int_eq(pthread_create(&thread[i], NULL,
+                                     i == 0 ? flush_all : read_lines,
+                                     stream[i]),
+                      0);
+    }
+    for (int i = 0; i < 60; i++)
+        bl_test_in_child(work_a_while, NULL);
+    atomic_store(&stop, true);
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(thread[i], NULL);
+        if (stream[i])
+            fclose(stream[i]);
+    }
 }
 
 // Large blocks are shared with the child until one of them writes.
