@@ -149,7 +149,8 @@ def test_a_signal_comes_once(
 def test_a_stop_is_the_program_s(
     bigleaf: Bigleaf, options: tuple[str, ...], to_group: bool
 ) -> None:
-    process = start(bigleaf, options, "sh", "-c", "echo up; exec sleep 0.5")
+    script = 'trap "exit 0" USR1; echo up; while :; do sleep 0.05; done'
+    process = start(bigleaf, options, "sh", "-c", script)
     assert process.stdout and process.stdout.readline() == "up\n"
     program = process.pid if options is DIRECT else child_of(process.pid)
     (os.killpg if to_group else os.kill)(process.pid, signal.SIGTSTP)
@@ -157,12 +158,13 @@ def test_a_stop_is_the_program_s(
     assert (pid, os.WSTOPSIG(status)) == (process.pid, signal.SIGTSTP)
     wait_for_state(program, "T")
     (os.killpg if to_group else os.kill)(process.pid, signal.SIGCONT)
+    os.kill(process.pid, signal.SIGUSR1)
     process.communicate(timeout=20)
     assert process.returncode == 0
 
 
 def test_a_program_that_takes_ctrl_z_stops_nobody(bigleaf: Bigleaf) -> None:
-    script = 'trap "echo taken" TSTP; echo up; sleep 0.3; exit 5'
+    script = 'trap "echo taken; exit 5" TSTP; echo up; while :; do sleep 0.05; done'
     process = start(bigleaf, WATCHED, "sh", "-c", script)
     assert process.stdout and process.stdout.readline() == "up\n"
     process.send_signal(signal.SIGTSTP)
