@@ -33,8 +33,9 @@ static void count_answers(const struct bl_subgoal *sg,
     struct bl_answer_cursor cursor = {NULL, 0};
     const struct bl_answer *answer;
     while ((answer = bl_answer_next(sg, &cursor)) != NULL) {
-        const bool has_leaf = answer->token != 0;
-        const size_t inner = bl_trie_depth(bl_load_relaxed(&answer->parent));
+        const struct bl_answer_end end = bl_answer_open(answer);
+        const bool has_leaf = end.token != 0;
+        const size_t inner = bl_trie_depth(end.parent);
         out->unique++;
         out->answer_nodes += has_leaf;
         note_depth(&out->answer_depth, inner + has_leaf);
@@ -141,17 +142,16 @@ static uint64_t check_answers(const struct bl_subgoal *sg) {
     uint64_t count = 0;
     uint64_t empty = 0;
     while ((answer = bl_answer_next(sg, &cursor)) != NULL) {
-        const struct bl_trie_node *const parent =
-            bl_load_relaxed(&answer->parent);
+        const struct bl_answer_end end = bl_answer_open(answer);
         count++;
-        BL_CHECK(root_of(parent) == &answers->root);
-        BL_CHECK(bl_trie_depth(parent) + (answer->token != 0) <=
+        BL_CHECK(root_of(end.parent) == &answers->root);
+        BL_CHECK(bl_trie_depth(end.parent) + (end.token != 0) <=
                  bl_answer_depth_max(sg));
-        if (answer->token == 0)
+        if (end.token == 0)
             empty++;
         else
-            BL_CHECK(bl_leaves_probe(bl_load_relaxed(&parent->leaves),
-                                     answer->token));
+            BL_CHECK(bl_leaves_probe(bl_load_relaxed(&end.parent->leaves),
+                                     end.token));
     }
     BL_CHECK_EQ(count, leaves + empty);
     BL_CHECK_EQ(count, bl_answer_count(sg));

@@ -112,9 +112,9 @@ struct bl_trie_node *bl_shared_step(struct bl_table_thread *thread,
 // ---- the list
 
 static struct bl_answer_chunk *
-new_shared_chunk(struct bl_memory *memory,
-                 const struct bl_answer_chunk *before) {
-    struct bl_answer_chunk *const chunk = bl_chunk_new(memory, before);
+new_shared_chunk(struct bl_memory *memory, const struct bl_answer_chunk *before,
+                 uint32_t words) {
+    struct bl_answer_chunk *const chunk = bl_chunk_new(memory, before, words);
     if (chunk != NULL)
         memset(chunk->answers, 0, chunk->capacity * sizeof(struct bl_answer));
     return chunk;
@@ -129,12 +129,13 @@ static void free_chunk(struct bl_memory *memory,
 // NULL without memory.
 static struct bl_answer_chunk *
 ensure_link(struct bl_memory *memory, _Atomic(struct bl_answer_chunk *) *link,
-            const struct bl_answer_chunk *before) {
+            const struct bl_answer_chunk *before, uint32_t words) {
     // Acquire: pairs with the exchange below, of another thread.
     struct bl_answer_chunk *there = bl_load_acquire(link);
     if (there != NULL)
         return there;
-    struct bl_answer_chunk *const chunk = new_shared_chunk(memory, before);
+    struct bl_answer_chunk *const chunk =
+        new_shared_chunk(memory, before, words);
     if (chunk == NULL)
         return NULL;
     // Pairs with the acquire loads of `link` here and in the cursors.
@@ -144,42 +145,76 @@ ensure_link(struct bl_memory *memory, _Atomic(struct bl_answer_chunk *) *link,
     return there;
 }
 
-// A place at the end of the list, or NULL without memory. Once it is taken it
-// must be filled, without delay: readers wait for it.
-static struct bl_answer *take_place(struct bl_memory *memory,
-                                    struct bl_answers *answers) {
+struct place {
+    struct bl_answer_chunk *chunk; // NULL: no memory
+    uint32_t at;
+};
+
+// Takes `words` of the chunk; false where it has not so many left, which are
+// then passed over.
+static bool take_words(struct bl_answer_chunk *chunk, uint32_t words,
+                       struct place *place) {
+    // Relaxed: a hint that keeps the counter from running away.
+    if (bl_load_relaxed(&chunk->used) >= chunk->capacity)
+        return false;
+    *place = (struct place){chunk, bl_add_acq_rel(&chunk->used, words)};
+    if (place->at + words <= chunk->capacity)
+        return true;
+    if (place->at < chunk->capacity)
+        bl_answers_skip(chunk, place->at, chunk->capacity);
+    return false;
+}
+
+// A place at the end of the list. Once it is taken it must be filled, without
+// delay: readers wait for it.
+static struct place take_place(struct bl_memory *memory,
+                               struct bl_answers *answers, uint32_t words) {
+    struct place place;
     for (;;) {
         struct bl_answer_chunk *last = bl_load_acquire(&answers->last);
         if (last == NULL) {
-            last = ensure_link(memory, &answers->first, NULL);
+            last = ensure_link(memory, &answers->first, NULL, words);
             if (last == NULL)
-                return NULL;
+                return (struct place){NULL, 0};
             struct bl_answer_chunk *none = NULL;
             // Pairs with the acquire above; whoever loses goes on with what
             // is there.
             bl_cas_strong_acq_rel(&answers->last, &none, last);
             continue;
         }
-        // Relaxed: a hint that keeps the counter from running away.
-        if (bl_load_relaxed(&last->used) < last->capacity) {
-            const uint32_t at = bl_add_acq_rel(&last->used, 1);
-            if (at < last->capacity)
-                return &last->answers[at];
-        }
+        if (take_words(last, words, &place))
+            return place;
         struct bl_answer_chunk *const next =
-            ensure_link(memory, &last->next, last);
+            ensure_link(memory, &last->next, last, words);
         if (next == NULL)
-            return NULL;
+            return (struct place){NULL, 0};
         // Pairs with the acquire above.
         bl_cas_strong_acq_rel(&answers->last, &last, next);
     }
 }
 
-static void fill_place(struct bl_answer *answer, struct bl_trie_node *parent,
-                       uint64_t token) {
-    answer->token = token;
-    // Release: pairs with the acquire of the cursors.
-    bl_store_release(&answer->parent, parent);
+// Puts an answer at the end of the list; false without memory.
+static bool append(struct bl_memory *memory, struct bl_answers *answers,
+                   const struct bl_trie_node *parent, uint64_t token) {
+    struct place place;
+    if (token >> 32 == 0) {
+        place = take_place(memory, answers, 1);
+        if (place.chunk == NULL)
+            return false;
+        struct bl_answer *const answer = &place.chunk->answers[place.at];
+        const uint64_t word = bl_answer_pack(answer, parent, token);
+        if (word != BL_ANSWER_WIDE) {
+            // Release: pairs with the acquire of the cursors.
+            bl_store_release(&answer->word, word);
+            return true;
+        }
+        bl_answers_skip(place.chunk, place.at, place.at + 1);
+    }
+    place = take_place(memory, answers, BL_ANSWER_WIDE_WORDS);
+    if (place.chunk == NULL)
+        return false;
+    bl_answer_write_wide(place.chunk, place.at, parent, token);
+    return true;
 }
 
 // ---- leaves
@@ -199,10 +234,8 @@ static enum bl_answer_result add_leaf_locked(struct bl_memory *memory,
         return BL_ANSWER_REPEATED;
     if (kind == BL_LEAF_NO_MEMORY)
         return BL_ANSWER_NO_MEMORY;
-    struct bl_answer *const answer = take_place(memory, answers);
-    if (answer == NULL)
+    if (!append(memory, answers, node, token))
         return BL_ANSWER_NO_MEMORY;
-    fill_place(answer, node, token);
     bl_leaves_put(&room, token);
     return BL_ANSWER_NEW;
 }
@@ -229,11 +262,16 @@ static enum bl_answer_result shared_empty(struct bl_table_thread *thread,
     if (bl_load_acquire(&answers->first) != NULL)
         return BL_ANSWER_REPEATED;
     struct bl_answer_chunk *const chunk =
-        new_shared_chunk(&thread->common, NULL);
+        new_shared_chunk(&thread->common, NULL, BL_ANSWER_WIDE_WORDS);
     if (chunk == NULL)
         return BL_ANSWER_NO_MEMORY;
-    fill_place(&chunk->answers[0], &answers->root, 0);
-    bl_store_relaxed(&chunk->used, 1);
+    const uint64_t word = bl_answer_pack(&chunk->answers[0], &answers->root, 0);
+    if (word == BL_ANSWER_WIDE)
+        bl_answer_write_wide(chunk, 0, &answers->root, 0);
+    else
+        bl_store_relaxed(&chunk->answers[0].word, word);
+    bl_store_relaxed(&chunk->used,
+                     word == BL_ANSWER_WIDE ? BL_ANSWER_WIDE_WORDS : 1);
     struct bl_answer_chunk *none = NULL;
     // Pairs with the acquire loads of `first`.
     if (bl_cas_strong_acq_rel(&answers->first, &none, chunk)) {

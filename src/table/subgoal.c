@@ -156,6 +156,7 @@ uint64_t bl_answer_count(const struct bl_subgoal *sg) {
          chunk != NULL; chunk = bl_load_acquire(&chunk->next)) {
         const uint32_t used = bl_load_acquire(&chunk->used);
         count += used < chunk->capacity ? used : chunk->capacity;
+        count -= bl_load_relaxed(&chunk->further);
     }
     return count;
 }

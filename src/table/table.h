@@ -110,28 +110,30 @@ bl_answer_next_fast(const struct bl_subgoal *sg,
 // As `bl_answer_read`.
 BL_INLINE const uint64_t *bl_answer_read_fast(const struct bl_answer *answer,
                                               uint64_t *end) {
-    if (BL_UNLIKELY(answer->token == 0))
+    const struct bl_answer_end last = bl_answer_open(answer);
+    if (BL_UNLIKELY(last.token == 0))
         return end;
-    *--end = answer->token;
-    return bl_trie_read(bl_load_relaxed(&answer->parent), end);
+    *--end = last.token;
+    return bl_trie_read(last.parent, end);
 }
 
 // Whether the answer has `n` tokens, n > 0; `tokens` has them then.
 BL_INLINE bool bl_answer_read_n(const struct bl_answer *answer,
                                 uint64_t *tokens, size_t n) {
-    const struct bl_trie_node *node = bl_load_relaxed(&answer->parent);
-    tokens[n - 1] = answer->token;
+    const struct bl_answer_end last = bl_answer_open(answer);
+    const struct bl_trie_node *node = last.parent;
+    tokens[n - 1] = last.token;
     for (size_t i = n - 1; i-- > 0; node = node->parent) {
         if (BL_UNLIKELY(node->parent == NULL))
             return false;
         tokens[i] = node->token;
     }
-    return node->parent == NULL && answer->token != 0;
+    return node->parent == NULL && last.token != 0;
 }
 
 // What `bl_answer_read_n` needs is soon in the cache.
 BL_INLINE void bl_answer_prefetch_read(const struct bl_answer *answer) {
-    __builtin_prefetch(bl_load_relaxed(&answer->parent));
+    __builtin_prefetch(bl_answer_open(answer).parent);
 }
 
 #endif

@@ -444,41 +444,89 @@ void bl_sets_free(struct bl_memory *memory, struct bl_trie_node *node,
 // ---- the list of answers
 
 unsigned bl_chunk_class(const struct bl_answer_chunk *chunk) {
-    return bl_log2_floor(chunk->capacity + 1) - 1;
+    return bl_log2_floor(2 * chunk->capacity + 3u) - 2;
 }
 
 struct bl_answer_chunk *bl_chunk_new(struct bl_memory *memory,
-                                     const struct bl_answer_chunk *before) {
+                                     const struct bl_answer_chunk *before,
+                                     uint32_t words) {
+    const unsigned least = words == 1 ? 0 : 1;
     unsigned sizeclass = before == NULL ? 0 : bl_chunk_class(before) + 1;
     if (sizeclass > BL_CHUNK_CLASS_MAX)
         sizeclass = BL_CHUNK_CLASS_MAX;
-    if (memory->one_by_one)
-        sizeclass = 0;
+    if (memory->one_by_one || sizeclass < least)
+        sizeclass = least;
     struct bl_answer_chunk *const chunk =
         bl_memory_alloc(memory, BL_TYPE_CHUNK, sizeclass);
     if (chunk == NULL)
         return NULL;
-    chunk->capacity = ((uint32_t)2 << sizeclass) - 1;
+    chunk->capacity =
+        (uint16_t)(memory->one_by_one ? words : ((uint32_t)4 << sizeclass) - 2);
     bl_store_relaxed(&chunk->next, NULL);
     bl_store_relaxed(&chunk->used, 0);
+    bl_store_relaxed(&chunk->further, 0);
     return chunk;
+}
+
+void bl_answer_write_wide(struct bl_answer_chunk *chunk, uint32_t at,
+                          const struct bl_trie_node *parent, uint64_t token) {
+    struct bl_answer *const answer = &chunk->answers[at];
+    bl_add_relaxed(&chunk->further, BL_ANSWER_WIDE_WORDS - 1);
+    bl_store_relaxed(&answer[1].word, token);
+    bl_store_relaxed(&answer[2].word, (uint64_t)(uintptr_t)parent);
+    // Release: pairs with the acquire of the cursors.
+    bl_store_release(&answer->word, BL_ANSWER_WIDE);
+}
+
+void bl_answers_skip(struct bl_answer_chunk *chunk, uint32_t from,
+                     uint32_t end) {
+    bl_add_relaxed(&chunk->further, (uint16_t)(end - from));
+    for (uint32_t at = from; at < end; at++)
+        bl_store_release(&chunk->answers[at].word, BL_ANSWER_SKIP);
 }
 
 // The chunk with room at the end of a private list, or NULL.
 static struct bl_answer_chunk *ensure_chunk(struct bl_memory *memory,
-                                            struct bl_answers *answers) {
+                                            struct bl_answers *answers,
+                                            uint32_t words) {
     struct bl_answer_chunk *const last = bl_load_relaxed(&answers->last);
-    if (last != NULL && bl_load_relaxed(&last->used) < last->capacity)
+    const uint32_t used = last == NULL ? 0 : bl_load_relaxed(&last->used);
+    if (last != NULL && used + words <= last->capacity)
         return last;
-    struct bl_answer_chunk *const chunk = bl_chunk_new(memory, last);
+    struct bl_answer_chunk *const chunk = bl_chunk_new(memory, last, words);
     if (chunk == NULL)
         return NULL;
-    if (last == NULL)
+    if (last == NULL) {
         bl_store_relaxed(&answers->first, chunk);
-    else
+    } else {
+        bl_answers_skip(last, used, last->capacity);
+        bl_store_relaxed(&last->used, last->capacity);
         bl_store_relaxed(&last->next, chunk);
+    }
     bl_store_relaxed(&answers->last, chunk);
     return chunk;
+}
+
+// Puts an answer at the end of a private list; false without memory.
+static bool append(struct bl_memory *memory, struct bl_answers *answers,
+                   const struct bl_trie_node *parent, uint64_t token) {
+    struct bl_answer_chunk *chunk = ensure_chunk(memory, answers, 1);
+    if (chunk == NULL)
+        return false;
+    uint32_t used = bl_load_relaxed(&chunk->used);
+    const uint64_t word = bl_answer_pack(&chunk->answers[used], parent, token);
+    if (word != BL_ANSWER_WIDE) {
+        bl_store_relaxed(&chunk->answers[used].word, word);
+        bl_store_relaxed(&chunk->used, used + 1);
+        return true;
+    }
+    chunk = ensure_chunk(memory, answers, BL_ANSWER_WIDE_WORDS);
+    if (chunk == NULL)
+        return false;
+    used = bl_load_relaxed(&chunk->used);
+    bl_answer_write_wide(chunk, used, parent, token);
+    bl_store_relaxed(&chunk->used, used + BL_ANSWER_WIDE_WORDS);
+    return true;
 }
 
 enum bl_answer_result bl_trie_leaf_slow(struct bl_memory *memory,
@@ -492,38 +540,35 @@ enum bl_answer_result bl_trie_leaf_slow(struct bl_memory *memory,
         return BL_ANSWER_REPEATED;
     if (kind == BL_LEAF_NO_MEMORY)
         return BL_ANSWER_NO_MEMORY;
-    struct bl_answer_chunk *const chunk = ensure_chunk(memory, answers);
-    if (chunk == NULL)
+    if (!append(memory, answers, node, token))
         return BL_ANSWER_NO_MEMORY;
-    const uint32_t used = bl_load_relaxed(&chunk->used);
-    chunk->answers[used].token = token;
-    bl_store_relaxed(&chunk->answers[used].parent, node);
-    bl_store_relaxed(&chunk->used, used + 1);
     bl_leaves_put(&room, token);
     return BL_ANSWER_NEW;
 }
 
 enum bl_answer_result bl_trie_leaf_empty(struct bl_memory *memory,
                                          struct bl_answers *answers) {
-    if (bl_load_relaxed(&answers->first) != NULL)
+    // A chunk without an answer is left where memory ended before it had one.
+    const struct bl_answer_chunk *const first =
+        bl_load_relaxed(&answers->first);
+    if (first != NULL && bl_load_relaxed(&first->used) > 0)
         return BL_ANSWER_REPEATED;
-    struct bl_answer_chunk *const chunk = ensure_chunk(memory, answers);
-    if (chunk == NULL)
-        return BL_ANSWER_NO_MEMORY;
-    chunk->answers[0].token = 0;
-    bl_store_relaxed(&chunk->answers[0].parent, &answers->root);
-    bl_store_relaxed(&chunk->used, 1);
-    return BL_ANSWER_NEW;
+    return append(memory, answers, &answers->root, 0) ? BL_ANSWER_NEW
+                                                      : BL_ANSWER_NO_MEMORY;
 }
 
-// Waits for an answer whose place is taken and which is not written yet: two
+// Waits for an answer whose place is taken and which is not written yet: few
 // stores of another thread away.
-static void await_answer(const struct bl_answer *answer) {
-    for (unsigned spins = 0; bl_load_acquire(&answer->parent) == NULL; spins++)
+static uint64_t await_answer(const struct bl_answer *answer) {
+    uint64_t word = bl_load_acquire(&answer->word);
+    for (unsigned spins = 0; word == BL_ANSWER_NONE; spins++) {
         if (spins % 128 == 127)
             bl_os_yield();
         else
             bl_cpu_relax();
+        word = bl_load_acquire(&answer->word);
+    }
+    return word;
 }
 
 const struct bl_answer *bl_answers_next_slow(const struct bl_answers *answers,
@@ -539,9 +584,12 @@ const struct bl_answer *bl_answers_next_slow(const struct bl_answers *answers,
             if (cursor->index >= bl_load_acquire(&chunk->used))
                 return NULL;
             const struct bl_answer *const answer =
-                &chunk->answers[cursor->index++];
-            await_answer(answer);
-            return answer;
+                &chunk->answers[cursor->index];
+            const uint64_t word = await_answer(answer);
+            cursor->index += word == BL_ANSWER_WIDE ? BL_ANSWER_WIDE_WORDS : 1;
+            if (word != BL_ANSWER_SKIP)
+                return answer;
+            continue;
         }
         struct bl_answer_chunk *const next = bl_load_acquire(&chunk->next);
         if (next == NULL)

@@ -8,8 +8,9 @@
 // member in place, or a hashed block of slots. A kid's slot is a pointer with
 // sixteen bits of its token above it; a leaf's slot is the token itself, in
 // half the space while all tokens of the set are below 2^32. So whether an
-// answer is known is decided by one cache line, and the answer itself (token,
-// parent: 16 bytes) is written once, at the end of the list, and read in order.
+// answer is known is decided by one cache line, and the answer itself (token
+// and parent, 8 bytes as a rule) is written once, at the end of the list, and
+// read in order.
 // Source: [AreiasRocha-2012]; the nodes there are 40 bytes, linked to siblings.
 //
 // Hashing. A slot's line is mixed from the token without the lowest bits of
@@ -45,18 +46,30 @@ struct bl_trie_node {
 };
 
 // A leaf: the last token of a path, at its place in the list of answers. Of an
-// answer without tokens, `token` is 0.
+// answer without tokens, the token is 0. A word holds both while the token is
+// below 2^32 and the parent within 16 GiB: above the token the way from here to
+// the parent, in words, which is never 0. Else two more words follow.
 struct bl_answer {
+    _Atomic uint64_t word; // release: the answer is readable
+};
+
+#define BL_ANSWER_NONE ((uint64_t)0) // not written yet
+#define BL_ANSWER_WIDE ((uint64_t)1) // the next words are token and parent
+#define BL_ANSWER_SKIP ((uint64_t)2) // no answer
+#define BL_ANSWER_WIDE_WORDS 3
+
+struct bl_answer_end {
     uint64_t token;
-    _Atomic(struct bl_trie_node *) parent; // release: the answer is readable
+    const struct bl_trie_node *parent;
 };
 
 // A piece of the list. `used` may run past `capacity` where threads compete
 // for the last place.
 struct bl_answer_chunk {
     _Atomic(struct bl_answer_chunk *) next;
-    _Atomic uint32_t used;
-    uint32_t capacity; // const
+    _Atomic uint32_t used;    // words
+    _Atomic uint16_t further; // of these, words that begin no answer
+    uint16_t capacity;        // const: words
     struct bl_answer answers[];
 };
 
@@ -169,6 +182,34 @@ BL_INLINE bool bl_leaves_find(uint64_t word, uint64_t token) {
     return bl_leaves_probe(word, token);
 }
 
+// ---- an answer's word
+
+// What to store at `at`; BL_ANSWER_WIDE where one word does not do.
+BL_INLINE uint64_t bl_answer_pack(const struct bl_answer *at,
+                                  const struct bl_trie_node *parent,
+                                  uint64_t token) {
+    const int64_t way = ((intptr_t)parent - (intptr_t)at) >> 3;
+    return BL_LIKELY(way == (int32_t)way && token >> 32 == 0)
+               ? (uint64_t)way << 32 | token
+               : BL_ANSWER_WIDE;
+}
+
+BL_INLINE bool bl_answer_is_narrow(uint64_t word) { return word >> 32 != 0; }
+
+// Of an answer that a cursor returned.
+BL_INLINE struct bl_answer_end bl_answer_open(const struct bl_answer *answer) {
+    const uint64_t word = bl_load_relaxed(&answer->word);
+    if (BL_LIKELY(bl_answer_is_narrow(word))) {
+        const intptr_t way = (int32_t)(word >> 32);
+        return (struct bl_answer_end){
+            (uint32_t)word,
+            (const struct bl_trie_node *)((intptr_t)answer + way * 8)};
+    }
+    return (struct bl_answer_end){
+        bl_load_relaxed(&answer[1].word),
+        (const struct bl_trie_node *)bl_load_relaxed(&answer[2].word)};
+}
+
 // ---- private tries: the thread's own, no locks
 
 // Out of line: the kid of that token, made if there is none; NULL without
@@ -209,10 +250,12 @@ BL_INLINE enum bl_answer_result bl_trie_leaf(struct bl_memory *memory,
             return BL_ANSWER_REPEATED;
         struct bl_answer_chunk *const chunk = bl_load_relaxed(&answers->last);
         const uint32_t used = bl_load_relaxed(&chunk->used);
-        if (BL_LIKELY(slot == 0 && used < chunk->capacity)) {
+        struct bl_answer *const answer = &chunk->answers[used];
+        const uint64_t word = bl_answer_pack(answer, node, token);
+        if (BL_LIKELY(slot == 0 && used < chunk->capacity &&
+                      word != BL_ANSWER_WIDE)) {
             bl_store_relaxed(home, (uint32_t)token);
-            chunk->answers[used].token = token;
-            bl_store_relaxed(&chunk->answers[used].parent, node);
+            bl_store_relaxed(&answer->word, word);
             bl_store_relaxed(&chunk->used, used + 1);
             return BL_ANSWER_NEW;
         }
@@ -235,7 +278,7 @@ bl_answers_next(const struct bl_answers *answers,
                   cursor->index < bl_load_relaxed(&chunk->used))) {
         const struct bl_answer *const answer = &chunk->answers[cursor->index];
         // Acquire: pairs with the release that made the answer readable.
-        if (BL_LIKELY(bl_load_acquire(&answer->parent) != NULL)) {
+        if (BL_LIKELY(bl_answer_is_narrow(bl_load_acquire(&answer->word)))) {
             cursor->index++;
             return answer;
         }

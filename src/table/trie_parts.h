@@ -8,15 +8,24 @@
 #include "table/alloc.h"
 #include "table/trie.h"
 
-// Chunks are of 32 << class bytes: 1, 3, 7, ... answers. The largest, 16 KiB,
+// Chunks are of 32 << class bytes: 2, 6, 14, ... words. The largest, 16 KiB,
 // bounds what a call with many answers leaves unused.
 #define BL_CHUNK_CLASS_MAX 9
 
 unsigned bl_chunk_class(const struct bl_answer_chunk *chunk);
 
-// An empty chunk to follow `before`, or NULL without memory.
+// An empty chunk to follow `before`, of `words` at least; NULL without memory.
 struct bl_answer_chunk *bl_chunk_new(struct bl_memory *memory,
-                                     const struct bl_answer_chunk *before);
+                                     const struct bl_answer_chunk *before,
+                                     uint32_t words);
+
+// Writes an answer of three words at `at`.
+void bl_answer_write_wide(struct bl_answer_chunk *chunk, uint32_t at,
+                          const struct bl_trie_node *parent, uint64_t token);
+// Writes that there is no answer in the words from `from` to the one before
+// `end`.
+void bl_answers_skip(struct bl_answer_chunk *chunk, uint32_t from,
+                     uint32_t end);
 
 // Adds a kid that is not there. The caller is alone in changing the node.
 struct bl_trie_node *bl_trie_add_kid(struct bl_memory *memory,

@@ -87,13 +87,17 @@ static void call_without_tokens(struct bench *b) {
     expect_size_eq(bl_table_check(b->thread), 1);
 }
 
-static void answers_keep_their_order(struct bench *b) {
+// Inserts 5000 answers, each read back at once and all at the end; the last
+// token of every `wide_every`th has more than 32 bits.
+static void keep_order(struct bench *b, uint64_t wide_every) {
     struct bl_subgoal *const sg = call_of(b, 1);
     struct bl_answer_cursor cursor = {NULL, 0};
     expect_ptr_eq(bl_answer_next(sg, &cursor), NULL);
     for (uint64_t i = 0; i < 5000; i++) {
+        const uint64_t high =
+            i % wide_every == wide_every - 1 ? (uint64_t)1 << 40 : 0;
         const uint64_t tokens[] = {number(i * 7919 % 5000 / 10),
-                                   number(i * 7919 % 5000)};
+                                   number(i * 7919 % 5000) | high};
         assert_int_eq(bl_answer_insert(b->thread, sg, tokens, 2),
                       BL_ANSWER_NEW);
         const struct bl_answer *const answer = bl_answer_next(sg, &cursor);
@@ -107,6 +111,16 @@ static void answers_keep_their_order(struct bench *b) {
     expect_size_eq(bl_answer_count(sg), 5000);
     expect_size_eq(bl_answer_repeated(sg), 0);
     expect_size_eq(bl_table_check(b->thread), 5000);
+}
+
+static void answers_keep_their_order(struct bench *b) { keep_order(b, 5001); }
+
+// Answers of one word and of three in one list, at every place of its chunks.
+static void widths_mix_in_a_list(struct bench *b) {
+    for (uint64_t every = 2; every < 9; every++) {
+        keep_order(b, every);
+        (void)bl_table_abolish_all(b->thread);
+    }
 }
 
 // Narrow sets turn wide, tokens fit in a node or do not, at every size.
@@ -355,6 +369,7 @@ FOR_EACH_VARIANT(call_without_tokens)
 FOR_EACH_VARIANT(calls_are_visited)
 FOR_EACH_VARIANT(nothing_counts_as_nothing)
 FOR_EACH_VARIANT(answers_keep_their_order)
+FOR_EACH_VARIANT(widths_mix_in_a_list)
 FOR_EACH_VARIANT(tokens_of_all_widths)
 FOR_EACH_VARIANT(kinds_are_told_apart)
 FOR_EACH_VARIANT(replaced_sets_are_freed)
@@ -362,6 +377,29 @@ FOR_EACH_VARIANT(large_sets_turn_wide)
 FOR_EACH_VARIANT(strides_do_not_explode)
 FOR_EACH_VARIANT(abolition_frees_every_block)
 FOR_EACH_VARIANT(counts_follow_the_definitions)
+
+TEST(a_word_reaches_16_gib) {
+    static struct bl_answer places[BL_ANSWER_WIDE_WORDS];
+    struct bl_answer *const place = &places[0];
+    static const intptr_t reach = (intptr_t)16 * BL_GIB;
+    const intptr_t near[] = {-reach, -8, 8, reach - 8};
+    for (unsigned i = 0; i < 4; i++) {
+        const struct bl_trie_node *const parent =
+            (const struct bl_trie_node *)((intptr_t)place + near[i]);
+        const uint64_t word = bl_answer_pack(place, parent, UINT32_MAX);
+        expect_true(bl_answer_is_narrow(word));
+        bl_store_relaxed(&place->word, word);
+        expect_ptr_eq(bl_answer_open(place).parent, parent);
+        expect_size_eq(bl_answer_open(place).token, UINT32_MAX);
+    }
+    const intptr_t far[] = {-reach - 8, reach};
+    for (unsigned i = 0; i < 2; i++)
+        expect_size_eq(
+            bl_answer_pack(
+                place, (const struct bl_trie_node *)((intptr_t)place + far[i]),
+                0),
+            BL_ANSWER_WIDE);
+}
 
 TEST(abandoned_call_starts_anew) {
     for (unsigned i = 0; i < VARIANTS; i++) {

@@ -321,30 +321,35 @@ static void *write_late(void *arg) {
     struct bl_answers *const answers = arg;
     struct bl_answer_chunk *const chunk = bl_load_relaxed(&answers->first);
     usleep(20000);
-    chunk->answers[0].token = number(7);
-    bl_store_release(&chunk->answers[0].parent, &answers->root);
+    bl_store_release(
+        &chunk->answers[0].word,
+        bl_answer_pack(&chunk->answers[0], &answers->root, number(7)));
     return NULL;
 }
 
 TEST(reader_waits_for_an_answer_on_its_way) {
-    static struct bl_answers answers;
-    struct bl_answer_chunk *const chunk =
-        calloc(1, sizeof(*chunk) + 3 * sizeof(struct bl_answer));
+    // One block, so that a word reaches from the answer to its parent.
+    struct late {
+        struct bl_answers answers;
+        struct bl_answer_chunk chunk;
+    } *const late = calloc(1, sizeof(*late) + 3 * sizeof(struct bl_answer));
+    struct bl_answers *const answers = &late->answers;
+    struct bl_answer_chunk *const chunk = &late->chunk;
     chunk->capacity = 3;
     bl_store_relaxed(&chunk->used, 1);
-    bl_store_relaxed(&answers.first, chunk);
-    bl_store_relaxed(&answers.last, chunk);
-    answers.shared = true;
+    bl_store_relaxed(&answers->first, chunk);
+    bl_store_relaxed(&answers->last, chunk);
+    answers->shared = true;
     pthread_t id;
-    assert_int_eq(pthread_create(&id, NULL, write_late, &answers), 0);
+    assert_int_eq(pthread_create(&id, NULL, write_late, answers), 0);
     struct bl_answer_cursor cursor = {NULL, 0};
-    const struct bl_answer *const answer = bl_answers_next(&answers, &cursor);
+    const struct bl_answer *const answer = bl_answers_next(answers, &cursor);
     expect_ptr_eq(answer, &chunk->answers[0]);
-    expect_size_eq(chunk->answers[0].token, number(7));
-    expect_ptr_eq(bl_load_relaxed(&chunk->answers[0].parent), &answers.root);
-    expect_ptr_eq(bl_answers_next(&answers, &cursor), NULL);
+    expect_size_eq(bl_answer_open(answer).token, number(7));
+    expect_ptr_eq(bl_answer_open(answer).parent, &answers->root);
+    expect_ptr_eq(bl_answers_next(answers, &cursor), NULL);
     pthread_join(id, NULL);
-    free(chunk);
+    free(late);
 }
 
 TEST(one_thread) {
