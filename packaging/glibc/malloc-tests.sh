@@ -1,24 +1,39 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# glibc's own tests of malloc, against the libc.a that `bigleaf thp-libc` made:
-# each is linked statically and run with the switch off and on.
+# glibc's own tests of malloc, against the libc.a that `bigleaf thp-libc` made
+# (each is linked statically and run with the switch off and on), or against
+# libbigleaf.so (linked dynamically, run without and with it preloaded).
 #
-#   malloc-tests.sh GLIBC-SOURCE LIBC-FOLDER [WORK-FOLDER]
+#   malloc-tests.sh GLIBC-SOURCE LIBC-FOLDER|LIBRARY [WORK-FOLDER]
 #
 # Left out: what tests another malloc (interpose), the inside of glibc
 # (dynarray, scratch buffers, safe-linking), libc_malloc_debug.so (malloc-check,
-# malloc-usable) or old symbol versions, which a static program has not.
+# malloc-usable) or old symbol versions, which a static program has not; for
+# the library also tst-malloc-backtrace, which writes before a freed block and
+# wants an abort: there lies nothing of ours.
 #
 # Exit status: 0 all passed; 1 one failed; 2 wrong usage.
 set -eu
 
-if [ $# -lt 2 ] || [ ! -d "$1/malloc" ] || [ ! -r "$2/libc.a" ]; then
-    echo "usage: malloc-tests.sh GLIBC-SOURCE LIBC-FOLDER [WORK-FOLDER]" >&2
+usage() {
+    echo "usage: malloc-tests.sh GLIBC-SOURCE LIBC-FOLDER|LIBRARY" \
+        "[WORK-FOLDER]" >&2
     exit 2
-fi
+}
+
+[ $# -ge 2 ] && [ -d "$1/malloc" ] || usage
 SOURCE=$(readlink -f "$1")
-LIBC=$(readlink -f "$2")
+UNDER=$(readlink -f "$2")
+if [ -r "$UNDER/libc.a" ]; then
+    LINK="-static -L $UNDER"
+    OFF=GLIBC_THP_ALWAYS=0 ON=GLIBC_THP_ALWAYS=1
+elif [ -f "$UNDER" ]; then
+    LINK=
+    OFF=LD_PRELOAD= ON=LD_PRELOAD=$UNDER
+else
+    usage
+fi
 WORK=${3:-$(mktemp -d)}
 mkdir -p "$WORK"
 readonly TESTS='mallocbug tst-malloc tst-valloc tst-calloc tst-obstack
@@ -84,7 +99,9 @@ failed=0
 compile_support
 for test in $TESTS; do
     echo "== $test" >>"$WORK/log"
-    compile -static -pthread "$SOURCE/malloc/$test.c" -L "$LIBC" \
+    [ "$LINK" ] || [ "$test" != tst-malloc-backtrace ] || continue
+    # shellcheck disable=SC2086 # a list
+    compile -pthread "$SOURCE/malloc/$test.c" $LINK \
         "$WORK/libsupport.a" -o "$WORK/$test" 2>>"$WORK/log" || {
         echo "$test: FAILED to link (log: $WORK/log)"
         failed=$((failed + 1))
@@ -93,8 +110,8 @@ for test in $TESTS; do
     # As glibc's Makefile runs it.
     [ "$test" != tst-mxfast ] ||
         export GLIBC_TUNABLES=glibc.malloc.tcache_count=0:glibc.malloc.mxfast=0
-    run "$test" GLIBC_THP_ALWAYS=0
-    run "$test" GLIBC_THP_ALWAYS=1
+    run "$test" "$OFF"
+    run "$test" "$ON"
     unset GLIBC_TUNABLES
 done
 echo "$passed passed, $failed failed"
