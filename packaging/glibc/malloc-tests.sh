@@ -22,7 +22,9 @@ usage() {
     exit 2
 }
 
-[ $# -ge 2 ] && [ -d "$1/malloc" ] || usage
+if [ $# -lt 2 ] || [ ! -d "$1/malloc" ]; then
+    usage
+fi
 SOURCE=$(readlink -f "$1")
 UNDER=$(readlink -f "$2")
 if [ -r "$UNDER/libc.a" ]; then

@@ -153,8 +153,8 @@ ABI void malloc_stats(void) {
     say_bytes("pages:        ", info.ordblks);
     say_bytes("blocks:       ", info.hblks);
     // In glibc's words, which readers of its report look for.
-    say_bytes("max mmap bytes: ",
-              bl_load_relaxed(&bl_stats.units_max) << BL_HUGE_SHIFT);
+    say_bytes("max mmap bytes: ", bl_load_relaxed(&bl_stats.units_max)
+                                      << BL_HUGE_SHIFT);
 }
 
 #define SAME_AS(name)                                                          \
