@@ -39,9 +39,11 @@ add_compile_definitions(BL_CHECKS=${BL_CHECKS} BL_VERSION="${PROJECT_VERSION}" _
 include_directories(${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
 
 # The runtime may not allocate, and its thread-local data must be reachable
-# before any constructor has run.
+# before any constructor has run. A static program asks whether it is off before
+# it has thread-local data at all (runtime/switch.c), where a stack protector,
+# which distributions switch on, finds its canary.
 set(BL_RUNTIME_OPTIONS -ftls-model=initial-exec -fno-builtin-malloc -fno-builtin-calloc
-    -fno-builtin-realloc -fno-builtin-free)
+    -fno-builtin-realloc -fno-builtin-free -fno-stack-protector)
 
 # One folder of src/ as an object library: bl_layer(NAME file.c ...)
 function(bl_layer name)

@@ -88,7 +88,7 @@ def run(
         capture_output=True,
         text=True,
         errors="replace",
-        timeout=120,
+        timeout=300,
         check=False,
     )
     return Ended(done.returncode, done.stdout, done.stderr)

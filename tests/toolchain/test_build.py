@@ -82,7 +82,7 @@ class Workshop:
                 "PYTHONPATH": str(SOURCE / "bench"),
             },
             stdin=subprocess.DEVNULL, capture_output=True, text=True,
-            timeout=120, check=False,
+            timeout=300, check=False,
         )  # fmt: skip
         return Ended(done.returncode, done.stdout, done.stderr)
 

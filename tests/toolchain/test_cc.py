@@ -114,6 +114,12 @@ def test_no_call_asks_whether_it_is_off(source: Path, tmp_path: Path) -> None:
         assert kinds[name] == "i", "not resolved at the start"
 
 
+def test_the_runtime_has_no_stack_protector() -> None:
+    """Its first code runs before there is a canary."""
+    flags = run("grep", "-c", "stack_chk", BUILD / "lib/bigleaf-switch.o")
+    assert flags.out == "0\n"
+
+
 # The last word of the environment counts, and one heap serves all functions:
 # what aligned_alloc gives (asked at each call) free takes (resolved at start).
 @pytest.mark.parametrize(
