@@ -44,6 +44,9 @@ LIBC = {
 ALSO = {
     # malloc_info writes to a FILE that the caller brings.
     "abi_c.c.o": {"fputs"},
+    # glibc's fork locks the list of streams after our handler: so it is ours
+    # before the heap is. A lock, and nothing that allocates.
+    "fork.c.o": {"_IO_list_lock", "_IO_list_unlock", "_IO_list_resetlock"},
     # The report is due at quick_exit too; registering allocates nothing.
     "handlers.c.o": {"at_quick_exit", "__cxa_at_quick_exit"},
     # Once, under BIGLEAF=off: finds the malloc of the C library, or the one
