@@ -272,6 +272,13 @@ int bl_launch(const struct bl_launch *what, struct bl_result *out) {
     bl_bystander_begin(&w.bystander); // there before anybody sends a signal
     const uint64_t before = bl_now_us();
     out->pid = w.pid = start(what, lines, &signals, &error);
+    if (out->pid < 0 && w.bystander.link >= 0) { // its place is the program's
+        bl_bystander_end(&w.bystander);
+        out->pid = w.pid = start(what, lines, &signals, &error);
+    }
+    if (out->pid > 0 && w.bystander.link < 0)
+        bl_say(what->command, "no process is left for a bystander: a signal to "
+                              "the whole group may reach the program twice");
     if (out->pid > 0)
         watch(&w, out);
     bl_bystander_end(&w.bystander);

@@ -36,6 +36,19 @@ def check_answer(ended: Ended) -> None:
     assert ended.status == 7
 
 
+def test_the_last_process_is_for_the_program(bigleaf: Bigleaf) -> None:
+    alone = ("setpriv", "--reuid=64321", "--regid=64321", "--clear-groups")
+    done = bigleaf("--version", before=alone)
+    if os.geteuid() != 0 or done.status != 0:
+        pytest.skip("needs root, and a command that every user may run")
+    ended = bigleaf(
+        "run", "--heap=none", "--report=/dev/null", "echo", "alive",
+        before=(*alone, "prlimit", "--nproc=2"),
+    )
+    assert (ended.status, ended.out) == (0, "alive\n")
+    assert "no process is left for a bystander" in ended.err
+
+
 @AS_ROOT
 @pytest.mark.parametrize("folder", ["/proc", "/sys", "/dev/shm"])
 def test_missing_file_systems(
