@@ -180,7 +180,8 @@ def test_a_killed_campaign_adopts_its_tasks(bench, slurm):
     assert ended.status == 0, ended.err
     assert len(bench.records()) == 6
     assert lines(bench.results / "started") == 6, "nothing ran twice"
-    assert tasks(bench) == [3]
+    # Tasks whose work submitit had not laid out yet are submitted again.
+    assert tasks(bench)[0] == 3 and sum(tasks(bench)[1:]) <= 2
 
 
 def test_a_campaign_killed_while_it_submits_runs_nothing_twice(bench, slurm):
