@@ -2,7 +2,8 @@
 //
 // Fork at any moment. Every lock is taken before and freed after, so that no
 // other thread is inside the reservoir or the page layer when the child's
-// copy is made; the fast paths touch only what the thread owns. In the child
+// copy is made, and no signal handler forks in between; the fast paths touch
+// only what the thread owns. In the child
 // the locals of threads that are gone stay as they were: what was free on
 // their pages is lost to the child, nothing else is.
 //
@@ -16,6 +17,10 @@
 
 // glibc 2.32: true until the first thread is made.
 extern char __libc_single_threaded __attribute__((weak));
+
+static bool surely_alone(void) {
+    return &__libc_single_threaded != NULL && __libc_single_threaded;
+}
 
 static bool single_threaded(void) {
     if (&__libc_single_threaded != NULL)
@@ -41,7 +46,7 @@ static struct {
 // A handler that interrupted the only thread inside of the heap may fork: what
 // that thread holds it goes on to use and free, in parent and child alike.
 static bool interrupted_itself(void) {
-    return single_threaded() && bl_locks_are_held();
+    return surely_alone() && bl_locks_are_held();
 }
 
 static void before(void) {
