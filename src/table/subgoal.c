@@ -154,9 +154,11 @@ uint64_t bl_answer_count(const struct bl_subgoal *sg) {
     for (const struct bl_answer_chunk *chunk =
              bl_load_acquire(&sg->answers->first);
          chunk != NULL; chunk = bl_load_acquire(&chunk->next)) {
+        // Read first: what is counted there is in `used` by then. Acquire:
+        // pairs with its additions.
+        const uint32_t further = bl_load_acquire(&chunk->further);
         const uint32_t used = bl_load_acquire(&chunk->used);
-        count += used < chunk->capacity ? used : chunk->capacity;
-        count -= bl_load_relaxed(&chunk->further);
+        count += (used < chunk->capacity ? used : chunk->capacity) - further;
     }
     return count;
 }

@@ -471,7 +471,8 @@ struct bl_answer_chunk *bl_chunk_new(struct bl_memory *memory,
 void bl_answer_write_wide(struct bl_answer_chunk *chunk, uint32_t at,
                           const struct bl_trie_node *parent, uint64_t token) {
     struct bl_answer *const answer = &chunk->answers[at];
-    bl_add_relaxed(&chunk->further, BL_ANSWER_WIDE_WORDS - 1);
+    // Pairs with the acquire of `bl_answer_count`.
+    bl_add_acq_rel(&chunk->further, BL_ANSWER_WIDE_WORDS - 1);
     bl_store_relaxed(&answer[1].word, token);
     bl_store_relaxed(&answer[2].word, (uint64_t)(uintptr_t)parent);
     // Release: pairs with the acquire of the cursors.
@@ -480,7 +481,7 @@ void bl_answer_write_wide(struct bl_answer_chunk *chunk, uint32_t at,
 
 void bl_answers_skip(struct bl_answer_chunk *chunk, uint32_t from,
                      uint32_t end) {
-    bl_add_relaxed(&chunk->further, (uint16_t)(end - from));
+    bl_add_acq_rel(&chunk->further, (uint16_t)(end - from)); // likewise
     for (uint32_t at = from; at < end; at++)
         bl_store_release(&chunk->answers[at].word, BL_ANSWER_SKIP);
 }
