@@ -28,7 +28,7 @@ LIBC = {
     # raw contact with the kernel
     "syscall", "getauxval",
     # ends of things
-    "abort", "__stack_chk_fail", "__assert_fail",
+    "abort", "__assert_fail",
     # start, fork and thread end, called by runtime only
     "__register_atfork", "pthread_atfork", "pthread_key_create",
     "pthread_setspecific", "pthread_getspecific", "__cxa_atexit",
