@@ -2,7 +2,8 @@
 //
 // A line links unless a word of it ends the work before the linker, or there
 // is nothing to link: no input and no library. An input is a word that is
-// neither an option nor an option's argument.
+// neither an option nor an option's argument. Words for the linker count too:
+// it may be told to write no program.
 //
 #include "cli/link_line.h"
 
@@ -18,7 +19,13 @@ struct state {
     bool ends_early; // before the linker
     bool takes_next; // the next word is an option's argument
     bool takes_language;
+    bool takes_linker;   // the next word is for the linker
+    unsigned sanitizers; // a bit for each of `own_malloc` that is switched on
 };
+
+// Sanitizers that bring a malloc of their own.
+static const char *const own_malloc[] = {
+    "address", "thread", "memory", "leak", "hwaddress", "dataflow", "scudo"};
 
 static bool starts(const char *word, const char *with) {
     return strncmp(word, with, strlen(with)) == 0;
@@ -48,11 +55,15 @@ static bool starts_one_of(const char *word, const char *const *list) {
 
 // Options that stop before the linker, or print something and end.
 static bool ends_early(const char *word) {
-    static const char *const whole[] = {
-        "-c",        "-S",           "-E",           "-M",
-        "-MM",       "-r",           "-###",         "-fsyntax-only",
-        "--version", "-dumpversion", "-dumpmachine", "-dumpspecs",
-        "-Wl,-r",    "--precompile", "-emit-ast",    NULL};
+    static const char *const whole[] = {"-c",           "-S",
+                                        "-E",           "-M",
+                                        "-MM",          "-r",
+                                        "-###",         "-fsyntax-only",
+                                        "--version",    "-dumpversion",
+                                        "-dumpmachine", "-dumpspecs",
+                                        "-cc1",         "--precompile",
+                                        "-emit-ast",    "--analyze",
+                                        "-cc1as",       NULL};
     static const char *const begin[] = {"-print-", "--print-", "--help",
                                         "-dumpfull", NULL};
     return is_one_of(word, whole) || starts_one_of(word, begin);
@@ -77,6 +88,7 @@ static bool takes_next(const char *word) {
                                        "-MF",
                                        "-MT",
                                        "-MQ",
+                                       "-MJ",
                                        "-T",
                                        "-u",
                                        "-z",
@@ -90,7 +102,6 @@ static bool takes_next(const char *word) {
                                        "-dumpbase",
                                        "-dumpdir",
                                        "-wrapper",
-                                       "-Xlinker",
                                        "-Xassembler",
                                        "-Xclang",
                                        "-Xpreprocessor",
@@ -113,21 +124,40 @@ static bool is_header(const char *word) {
     return false;
 }
 
-static void read_sanitizers(const char *list, struct bl_link_line *line) {
-    static const char *const own_malloc[] = {"address", "thread", "memory",
-                                             "leak", "hwaddress"};
-    for (size_t i = 0; i < BL_ARRAY_LEN(own_malloc); i++) {
-        const char *at = strstr(list, own_malloc[i]);
-        if (at && (at == list || at[-1] == ','))
-            line->sanitizer = own_malloc[i];
+static bool lists(const char *list, const char *name) {
+    const size_t n = strlen(name);
+    for (const char *at = list; (at = strstr(at, name)); at += n) {
+        if ((at == list || at[-1] == ',') && (at[n] == ',' || at[n] == '\0'))
+            return true;
     }
+    return false;
+}
+
+// A later word on one takes an earlier one back.
+static void read_sanitizers(const char *list, bool on, struct state *s) {
+    for (size_t i = 0; i < BL_ARRAY_LEN(own_malloc); i++) {
+        if (on && lists(list, own_malloc[i]))
+            s->sanitizers |= 1U << i;
+        else if (!on && (lists(list, own_malloc[i]) || lists(list, "all")))
+            s->sanitizers &= ~(1U << i);
+    }
+}
+
+// What one word, or several with commas between them, make the linker write.
+static void read_for_linker(const char *words, struct state *s) {
+    static const char *const object[] = {"-r", "-i", "-Ur", "--relocatable"};
+    static const char *const library[] = {"-shared", "--shared", "-Bshareable"};
+    for (size_t i = 0; i < BL_ARRAY_LEN(object); i++)
+        s->ends_early |= lists(words, object[i]);
+    for (size_t i = 0; i < BL_ARRAY_LEN(library); i++)
+        s->line->shared |= lists(words, library[i]);
 }
 
 static void read_option(const char *word, struct state *s) {
     static const char *const bare[] = {"-nostdlib", "-nodefaultlibs", "-nolibc",
                                        "-nostartfiles", NULL};
     static const char *const fixed[] = {"-static", "--static", "-static-pie",
-                                        NULL};
+                                        "--static-pie", NULL};
     struct bl_link_line *line = s->line;
     s->takes_next = takes_next(word);
     s->ends_early |= ends_early(word);
@@ -142,7 +172,12 @@ static void read_option(const char *word, struct state *s) {
     else if (strcmp(word, "-m64") == 0)
         line->narrow = false;
     else if (starts(word, "-fsanitize="))
-        read_sanitizers(word + strlen("-fsanitize="), line);
+        read_sanitizers(word + strlen("-fsanitize="), true, s);
+    else if (starts(word, "-fno-sanitize="))
+        read_sanitizers(word + strlen("-fno-sanitize="), false, s);
+    else if (starts(word, "-Wl,"))
+        read_for_linker(word + strlen("-Wl,"), s);
+    s->takes_linker = strcmp(word, "-Xlinker") == 0;
     if (strcmp(word, "-x") == 0)
         s->takes_language = true;
     else if (starts(word, "-x"))
@@ -195,6 +230,9 @@ static void read_word(const char *word, struct state *s, int depth) {
     if (s->takes_language) {
         s->takes_language = false;
         s->ends_early |= ends(word, "-header");
+    } else if (s->takes_linker) {
+        s->takes_linker = false;
+        read_for_linker(word, s);
     } else if (s->takes_next) {
         s->takes_next = false;
     } else if (word[0] == '-' && word[1]) {
@@ -209,5 +247,9 @@ void bl_link_line_read(int count, char **words, struct bl_link_line *out) {
     *out = (struct bl_link_line){0};
     for (int i = 0; i < count; i++)
         read_word(words[i], &s, 0);
+    for (size_t i = 0; i < BL_ARRAY_LEN(own_malloc); i++) {
+        if (s.sanitizers & 1U << i)
+            out->sanitizer = own_malloc[i];
+    }
     out->links = s.inputs && !s.ends_early;
 }

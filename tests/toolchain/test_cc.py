@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from conftest import BUILD, COMMAND, WORK, doctor, heap_of, run
 
-SHAPES = [(), ("-static",), ("-static-pie",), ("-no-pie",), ("-flto", "-O2")]
+SHAPES = [(), ("-static",), ("-static-pie",), ("--static-pie",), ("-no-pie",),
+          ("-flto", "-O2")]  # fmt: skip
 OURS = {"libbigleaf.a", "bigleaf-huge.o"}
 
 
@@ -196,6 +197,8 @@ def test_clang_takes_the_same_words(source: Path, tmp_path: Path) -> None:
         "--version", "-v", "-dumpmachine", "-print-file-name=libc.a",
         "-fsyntax-only a.c", "a.h", "-x c-header a", "-xc++-header a",
         "-o out -I include", "-###  a.c", "-nostdlib a.c", "",
+        "-Wl,-r a.o -o b.o", "-Wl,-dT,script,--relocatable a.o", "-cc1 a.c",
+        "-Xlinker -r a.o -o b.o", "--analyze a.c", "-MJ a.json -E a.c",
     ],
 )  # fmt: skip
 def test_a_line_that_does_not_link_is_left_alone(
@@ -210,6 +213,7 @@ def test_a_line_that_does_not_link_is_left_alone(
     [
         "a.c", "a.o b.o -o prog", "-MD -MF a.d a.c", "-x c -", "-lfoo",
         "a.c -I -c", "-o a.o a.c", "-v a.c", "-D X -static a.o",
+        "-Wl,-rpath,-r.so a.o", "-Xlinker -rpath -Xlinker /x a.o",
     ],
 )  # fmt: skip
 def test_a_line_that_links_keeps_its_words(
@@ -221,18 +225,27 @@ def test_a_line_that_links_keeps_its_words(
     assert words[-n - 1 :] == [*line.split(), "-lpthread"]
 
 
-def test_shared_libraries_get_no_malloc(compiler: dict[str, str]) -> None:
-    assert added(compiler, "-shared", "a.o") == {"bigleaf-huge.o"}
+@pytest.mark.parametrize("word", ["-shared", "--shared", "-Wl,-z,now,-shared",
+                                  "-Xlinker -Bshareable"])  # fmt: skip
+def test_shared_libraries_get_no_malloc(
+    word: str, compiler: dict[str, str]
+) -> None:
+    assert added(compiler, *word.split(), "a.o") == {"bigleaf-huge.o"}
 
 
 def test_sanitizers_keep_their_malloc(compiler: dict[str, str]) -> None:
-    ended = run(COMMAND, "cc", "-fsanitize=undefined,address", "a.c", env=compiler)
+    ended = run(COMMAND, "cc", "-fno-sanitize=address",
+                "-fsanitize=undefined,address", "a.c", env=compiler)  # fmt: skip
     assert "libbigleaf.a" not in ended.out
     assert ended.err == (
         "bigleaf cc: linked without Bigleaf: -fsanitize=address brings a "
         "malloc of its own\n"
     )
-    assert added(compiler, "-fsanitize=undefined", "a.c") == OURS
+    for words in ("-fsanitize=undefined", "-fsanitize=kernel-address",
+                  "-fsanitize=thread,leak -fno-sanitize=leak,thread",
+                  "-fsanitize=address -fno-sanitize=all"):  # fmt: skip
+        ended = run(COMMAND, "cc", *words.split(), "a.c", env=compiler)
+        assert "libbigleaf.a" in ended.out and not ended.err
 
 
 def test_response_files_are_read(
@@ -281,6 +294,49 @@ def test_faults_are_named(
     first, *rest = ended.err.splitlines()
     assert first.startswith("bigleaf cc: ") and text in first
     assert rest in ([], ["try: bigleaf cc --help"])
+
+
+def test_exceptions_pass_in_static_programs(tmp_path: Path) -> None:
+    source = tmp_path / "throws.cc"
+    source.write_text(
+        "#include <cstdio>\n#include <new>\n#include <stdexcept>\n"
+        "#include <string>\n"
+        "static void fall(int n) { std::string s(n, 'x');\n"
+        '    if (!n) throw std::runtime_error("thrown"); fall(n - 1); }\n'
+        "int main() {\n"
+        "    try { fall(30); } catch (std::exception &e) {\n"
+        "        std::puts(e.what()); }\n"
+        "    volatile size_t much = size_t(1) << 60;\n"
+        "    try { new char[much]; } catch (std::bad_alloc &e) {\n"
+        "        std::puts(e.what()); } }\n"
+    )
+    for shape in ("-static", "-static-pie"):
+        program = tmp_path / "throws"
+        ended = run(COMMAND, "c++", shape, source, "-o", program)
+        assert (ended.status, ended.err) == (0, "")
+        for env in ({}, {"BIGLEAF": "off"}):
+            assert run(program, env=env).out == "thrown\nstd::bad_alloc\n"
+
+
+def test_a_library_brought_by_dlopen_shares_the_heap(tmp_path: Path) -> None:
+    (tmp_path / "lib.c").write_text(
+        "#include <stdlib.h>\nvoid *make(void) { return malloc(3 << 20); }\n"
+    )
+    (tmp_path / "main.c").write_text(
+        "#include <dlfcn.h>\n#include <stdio.h>\n#include <stdlib.h>\n"
+        "int main(int count, char **words) {\n"
+        "    void *library = dlopen(words[1], RTLD_NOW);\n"
+        "    if (!library) return 1;\n"
+        '    void *(*make)(void) = (void *(*)(void))dlsym(library, "make");\n'
+        '    free(realloc(make(), 9 << 20)); puts("done"); return count - 2; }\n'
+    )
+    library, program = tmp_path / "libmake.so", tmp_path / "main"
+    assert run(COMMAND, "cc", "-shared", "-fPIC", tmp_path / "lib.c",
+               "-o", library).status == 0  # fmt: skip
+    assert run(COMMAND, "cc", tmp_path / "main.c", "-o", program).status == 0
+    for env in ({}, {"BIGLEAF": "off"}):
+        ended = run(program, library, env=env)
+        assert (ended.status, ended.out) == (0, "done\n"), ended
 
 
 def test_a_shared_runtime_is_recognised(source: Path, tmp_path: Path) -> None:
