@@ -8,8 +8,10 @@
 #include "cli/json.h"
 #include "cli/request.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 // The version without the words before it; "" where there is none inside.
@@ -60,12 +62,17 @@ static bool machine_gives(char **verdict) {
 static void text_program(const struct bl_program *p,
                          const struct bl_plan *plan) {
     char *kind = bl_program_describe(p);
-    char *verdict = NULL;
-    machine_gives(&verdict);
     printf("%s\n", p->script ? p->script : p->path);
     if (p->script)
         printf("  script of    %s\n", p->path);
     printf("  kind         %s\n", kind);
+    free(kind);
+    if (p->other) {
+        puts("  bigleaf      only a program can have it inside");
+        return;
+    }
+    char *verdict = NULL;
+    machine_gives(&verdict);
     if (p->interpreter)
         printf("  loader       %s\n", p->interpreter);
     text_inside(p);
@@ -85,7 +92,6 @@ static void text_program(const struct bl_program *p,
            plan->why);
     printf("  here         %s\n", verdict);
     free(verdict);
-    free(kind);
 }
 
 static void json_program(const struct bl_program *p,
@@ -126,15 +132,21 @@ static void json_program(const struct bl_program *p,
 }
 
 // A name without '/' is looked for on PATH, then in the working folder: here
-// it names a file.
+// it names a file, which need not be executable.
 static int find_file(struct bl_cursor *cursor, struct bl_program *program) {
     const char *name = cursor->argv[cursor->at];
     char *path = NULL;
-    const bool on_path = bl_program_find(name, &path) == 0;
+    struct stat st;
+    const bool found = bl_program_find(name, &path) == 0;
     free(path);
-    if (on_path || strchr(name, '/') || access(name, R_OK) != 0)
+    if (found || stat(name, &st) != 0 || access(name, R_OK) != 0)
         return bl_request_program(cursor, program);
-    path = bl_xprintf("./%s", name);
+    if (!S_ISREG(st.st_mode)) {
+        bl_say(cursor->command, "%s: %s", name,
+               S_ISDIR(st.st_mode) ? strerror(EISDIR) : "not a regular file");
+        return BL_EXIT_NOT_EXECUTABLE;
+    }
+    path = bl_xprintf("%s%s", strchr(name, '/') ? "" : "./", name);
     bl_program_inspect(path, program);
     free(path);
     return 0;

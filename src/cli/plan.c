@@ -276,6 +276,11 @@ int bl_plan_make(const struct bl_command *command,
                  const struct bl_program *program, struct bl_plan *out) {
     *out = (struct bl_plan){.mechanism = BL_MECHANISM_NONE};
     bool preload = false;
+    if (program->other) {
+        decide(out, BL_MECHANISM_NONE, true,
+               bl_xprintf("the file is %s", program->other));
+        return 0;
+    }
     switch (request->heap) {
     case BL_HEAP_NONE:
         decide(out, BL_MECHANISM_NONE, false,

@@ -221,6 +221,17 @@ static bool needs(Elf *elf, const char *library) {
     return false;
 }
 
+// What an ELF file is that nobody can execute. A shared library without a
+// place to start at is none for sure.
+static const char *other_kind(const GElf_Ehdr *header) {
+    if (header->e_type == ET_REL)
+        return "an object file";
+    if (header->e_type == ET_CORE)
+        return "a core dump";
+    return header->e_type == ET_DYN && header->e_entry == 0 ? "a shared library"
+                                                            : NULL;
+}
+
 // True for a program or library for this machine.
 static bool read_header(Elf *elf, struct bl_program *out) {
     GElf_Ehdr header;
@@ -232,6 +243,7 @@ static bool read_header(Elf *elf, struct bl_program *out) {
         out->kind = BL_PROGRAM_FOREIGN;
         return false;
     }
+    out->other = other_kind(&header);
     out->position_independent = header.e_type == ET_DYN;
     return header.e_type == ET_EXEC || header.e_type == ET_DYN;
 }
@@ -310,6 +322,9 @@ void bl_program_inspect(const char *path, struct bl_program *out) {
     }
     out->secure = is_secure(out->path);
     read_file(out, read_elf);
+    if (out->kind == BL_PROGRAM_UNKNOWN && !out->other &&
+        access(out->path, X_OK) != 0)
+        out->other = "no program";
 }
 
 void bl_program_free(struct bl_program *program) {
@@ -321,6 +336,8 @@ void bl_program_free(struct bl_program *program) {
 
 char *bl_program_describe(const struct bl_program *p) {
     const char *kind = "";
+    if (p->other)
+        return bl_xstrdup(p->other);
     switch (p->kind) {
     case BL_PROGRAM_DYNAMIC:
         kind = "dynamic";

@@ -19,6 +19,7 @@ struct bl_program {
     char *script;      // not NULL: `path` is the interpreter of this script
     char *interpreter; // PT_INTERP; NULL: none
     char *runtime;     // version of the runtime linked in; NULL: none
+    const char *other; // what it is instead of a program; NULL: it may be one
     enum bl_program_kind kind;
     uint16_t machine; // e_machine; 0: unknown
     unsigned bits;    // 32 or 64; 0: unknown

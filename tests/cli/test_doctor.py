@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -223,3 +224,29 @@ def test_program_is_described(bigleaf: Bigleaf, library: str) -> None:
     assert report["schema"] == "bigleaf.program/1"
     assert report["static"] is False
     assert report["mechanisms"]["heap"] == "bigleaf"
+
+
+def test_what_is_no_program_is_named(
+    bigleaf: Bigleaf, library: str, tmp_path: Path
+) -> None:
+    text, folder = tmp_path / "text.c", tmp_path / "folder"
+    text.write_text("int main(void);\n")
+    folder.mkdir()
+    made = tmp_path / "text.o"
+    subprocess.run(["cc", "-c", text, "-o", made], check=True)
+    shared = tmp_path / "libtext.so"
+    subprocess.run(["cc", "-shared", made, "-o", shared], check=True)
+    shared.chmod(0o644)
+    for file, kind in ((text, "no program"), (made, "an object file"),
+                       (shared, "a shared library")):  # fmt: skip
+        ended = bigleaf("doctor", str(file))
+        assert (ended.status, ended.err) == (3, ""), ended
+        assert f"  kind         {kind}\n" in ended.out
+        assert "heap by" not in ended.out
+        report = json.loads(bigleaf("doctor", "--json", str(file)).out)
+        assert report["mechanisms"]["heap"] == "none"
+    for place, why in ((folder, "Is a directory"),
+                       ("/dev/null", "not a regular file")):  # fmt: skip
+        ended = bigleaf("doctor", str(place))
+        assert ended.status == 126
+        assert ended.err == f"bigleaf doctor: {place}: {why}\n"
