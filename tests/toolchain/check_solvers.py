@@ -28,6 +28,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,6 +41,21 @@ SWITCHES = {
 ANSWER = re.compile(r"^(?:[sv] .*|SATISFIABLE|UNSATISFIABLE|SAT|UNSAT)$", re.M)
 
 
+def from_frat(line: str) -> str:
+    """A step of a FRAT proof as one of DRAT, which has neither the formula's
+    clauses in it nor their numbers."""
+    kind, *words = line.split()
+    if kind not in ("a", "d"):
+        return ""
+    clause = " ".join(words[1 : words.index("0", 1) + 1])
+    return f"{clause}\n" if kind == "a" else f"d {clause}\n"
+
+
+def from_rup(line: str) -> str:
+    """PicoSAT's steps are those of DRAT, under a line of its own."""
+    return "" if line.startswith("%") else line
+
+
 @dataclass(frozen=True)
 class Solver:
     """A solver's words, and those by which it writes a proof."""
@@ -47,6 +63,11 @@ class Solver:
     quiet: tuple[str, ...]
     proof: tuple[str, ...] = ()  # before the file
     proof_after: tuple[str, ...] = ()
+    as_drat: Callable[[str], str] | None = None  # a line of its proofs
+
+    @property
+    def proves(self) -> bool:
+        return bool(self.proof or self.proof_after)
 
     def words(self, file: str) -> tuple[str, ...]:
         return (*self.quiet, *self.proof, file, *self.proof_after)
@@ -63,8 +84,9 @@ SOLVERS = {
     "mergesat": Solver(("-verb=0", "-model"), DRUP),
     "maplelcm": Solver(("-verb=0",), DRUP),
     "maplecm": Solver(("-verb=0",), DRUP),
-    "picosat": Solver(()),
-    "cryptominisat5": Solver(("--verb=0",)),
+    "picosat": Solver((), ("-r", "proof"), as_drat=from_rup),
+    "cryptominisat5": Solver(
+        ("--verb=0",), proof_after=("proof",), as_drat=from_frat),
     "clasp": Solver(()),
 }  # fmt: skip
 
@@ -119,9 +141,14 @@ class Checker:
         self.program, self.seconds = program, seconds
         self.known: dict[tuple[Path, str], str] = {}
 
-    def verdict(self, formula: Path, proof: Path) -> str:
+    def verdict(self, solver: Solver, formula: Path, proof: Path) -> str:
         if not proof.exists():
             return "proof REFUSED: there is none"
+        if solver.as_drat:
+            steps = proof.with_suffix(".drat")
+            with proof.open() as source, steps.open("w") as out:
+                out.writelines(map(solver.as_drat, source))
+            steps.rename(proof)
         with proof.open("rb") as stream:
             key = formula, hashlib.file_digest(stream, "sha256").hexdigest()
         if key not in self.known:
@@ -157,13 +184,14 @@ class Bench:
         wanted: tuple[int, list[str]],
     ) -> None:  # fmt: skip
         cage, program = self.cage, self.folder / f"{name}-{variant}"
+        solver = SOLVERS[name]
         cage.put(program)
         proof = cage.root / "proof"
-        found = cage.run(program, SOLVERS[name].words(cage.put(formula)), env)
+        found = cage.run(program, solver.words(cage.put(formula)), env)
         good = found == wanted and wanted[0] in (10, 20)
         verdict = ""
-        if good and wanted[0] == 20 and SOLVERS[name].proof:
-            verdict = self.checker.verdict(formula, proof)
+        if good and wanted[0] == 20 and solver.proves:
+            verdict = self.checker.verdict(solver, formula, proof)
             self.counts[verdict] += 1
             good = "REFUSED" not in verdict
         proof.unlink(missing_ok=True)
@@ -195,7 +223,7 @@ def main() -> int:
     own = parser.parse_args()
     names = [n for n in SOLVERS if (own.folder / f"{n}-plain").exists()]
     trim = own.folder / "drat-trim-plain"
-    if not trim.exists() and any(SOLVERS[n].proof for n in names):
+    if not trim.exists() and any(SOLVERS[n].proves for n in names):
         print(f"check_solvers.py: no {trim}: bigleaf-bench build drat-trim "
               f"--into {own.folder}", file=sys.stderr)  # fmt: skip
         return 3
