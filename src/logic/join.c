@@ -79,6 +79,19 @@ static bool resolve(const struct bl_join *j, struct bl_join_source *s) {
     return false; // a variable stays in the answer
 }
 
+// Whether all that changes from answer to answer is the last token, and that
+// is the answer read.
+static bool passes_on(const struct bl_join *j) {
+    if (j->p != NULL || j->vars != 1 ||
+        j->out[j->outs - 1].from != BL_FROM_ANSWER)
+        return false;
+    for (uint32_t i = 0; i + 1 < j->outs; i++) {
+        if (j->out[i].from != BL_FROM_CONSTANT)
+            return false;
+    }
+    return true;
+}
+
 bool bl_join_find(struct bl_join *j, const bl_word *var, size_t vars,
                   const struct bl_env *e, const bl_word *cp) {
     j->p = NULL;
@@ -104,6 +117,7 @@ bool bl_join_find(struct bl_join *j, const bl_word *var, size_t vars,
             !resolve(j, &j->out[i]))
             return false;
     }
+    j->passes = passes_on(j);
     return true;
 }
 
@@ -188,6 +202,27 @@ BL_INLINE enum bl_tabling_step join_one(struct bl_machine *m,
     return step;
 }
 
+// Passes answers on without looking at them more than necessary; returns how
+// many, 0 where the next one has to go the way of all others.
+static size_t pass_on(struct bl_machine *m, const struct bl_join *j,
+                      const struct bl_subgoal *sg,
+                      struct bl_answer_cursor *cursor,
+                      enum bl_tabling_step *step) {
+    struct bl_subgoal *const to = j->producer->sg;
+    uint64_t out[BL_JOIN_ARGS];
+    for (uint32_t i = 0; i < j->outs; i++)
+        out[i] = j->out[i].word;
+    const struct bl_pass p = {sg, to, bl_answer_node(to, out, j->outs),
+                              1u << BL_INT | 1u << BL_ATM};
+    if (p.node == NULL) // not there yet, or shared
+        return 0;
+    const uint64_t fresh = to->fresh;
+    const size_t n =
+        bl_answers_pass(m->tabler->thread, &p, cursor, CHECK_EVERY);
+    *step = bl_tabling_passed(m, j->producer, n, to->fresh - fresh);
+    return n;
+}
+
 static bool only_facts(struct bl_pred *p) {
     return p == NULL || (bl_load_relaxed(&p->entry) == BL_OP_E_CLAUSES &&
                          bl_load_relaxed(&p->rules) == 0);
@@ -204,6 +239,33 @@ BL_INLINE bool read_simple(const struct bl_answer *a, uint64_t *token,
     return true;
 }
 
+// Looks for an interrupt after every so many answers; false: ball set.
+BL_INLINE bool go_on(struct bl_machine *m, uint64_t *n, uint64_t more) {
+    *n += more;
+    if (BL_LIKELY(*n < CHECK_EVERY))
+        return true;
+    *n = 0;
+    return bl_load_relaxed(&m->heap_soft) != NULL || bl_machine_event(m);
+}
+
+// Passes on all that can be; then there is one to be taken singly, or none.
+// False: *step says how it ended.
+static bool pass_all(struct bl_machine *m, const struct bl_join *j,
+                     const struct bl_subgoal *sg,
+                     struct bl_answer_cursor *cursor,
+                     enum bl_tabling_step *step) {
+    uint64_t n = 0;
+    for (;;) {
+        const size_t passed = pass_on(m, j, sg, cursor, step);
+        if (passed == 0 || *step != BL_STEP_FAIL)
+            return *step == BL_STEP_FAIL;
+        if (!go_on(m, &n, passed)) {
+            *step = BL_STEP_THROW;
+            return false;
+        }
+    }
+}
+
 bool bl_join_run(struct bl_machine *m, const struct bl_join *j,
                  const struct bl_subgoal *sg, struct bl_answer_cursor *cursor,
                  enum bl_tabling_step *step) {
@@ -215,6 +277,8 @@ bool bl_join_run(struct bl_machine *m, const struct bl_join *j,
         return false;
     b.n = 0;
     for (;;) {
+        if (j->passes && !pass_all(m, j, sg, cursor, step))
+            return true;
         const struct bl_answer_cursor before = *cursor;
         const struct bl_answer *const a = bl_answer_next_fast(sg, cursor);
         if (a == NULL && b.n == 0)
@@ -227,11 +291,12 @@ bool bl_join_run(struct bl_machine *m, const struct bl_join *j,
             return *step != BL_STEP_FAIL;
         } else {
             *step = join_one(m, j, &b, token);
+            if (j->passes && *step == BL_STEP_FAIL)
+                *step = flush(m, j, &b);
         }
         if (BL_UNLIKELY(*step != BL_STEP_FAIL))
             return true;
-        if (BL_UNLIKELY(++n % CHECK_EVERY == 0) &&
-            bl_load_relaxed(&m->heap_soft) == NULL && !bl_machine_event(m)) {
+        if (BL_UNLIKELY(!go_on(m, &n, 1))) {
             *step = BL_STEP_THROW;
             return true;
         }

@@ -26,6 +26,7 @@ struct bl_join {
     struct bl_goal *producer;
     struct bl_pred *p;
     uint32_t vars, args, outs;
+    bool passes; // one-token answers end answers as they are
     struct bl_join_source arg[BL_JOIN_ARGS];
     struct bl_join_source out[BL_JOIN_ARGS];
 };

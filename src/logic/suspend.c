@@ -145,7 +145,7 @@ bool bl_suspend(struct bl_machine *m, struct bl_goal *of, const bl_word *var,
     of->last_consumer = c;
     if (of->unvisited == NULL)
         of->unvisited = c;
-    if (bl_answer_count(of->sg) > 0)
+    if (bl_answer_any(of->sg))
         bl_goal_queue(m->tabler, of);
     return true;
 }

@@ -250,7 +250,7 @@ static bool is_decided(const struct bl_subgoal *sg) {
     if (sg->state == BL_FRESH)
         return bl_subgoal_completed_elsewhere(sg);
     const struct bl_goal *const g = goal_of(sg);
-    return g->settled || (g->vars == 0 && bl_answer_count(sg) > 0);
+    return g->settled || (g->vars == 0 && bl_answer_any(sg));
 }
 
 // The call whose arguments are in the registers; NULL: ball set.
@@ -279,13 +279,13 @@ enum bl_tabling_step bl_tabling_call(struct bl_machine *m, struct bl_pred *p) {
 }
 
 static enum bl_tabling_step hold_if_absent(const struct bl_subgoal *sg) {
-    return bl_answer_count(sg) == 0 ? BL_STEP_PROCEED : BL_STEP_FAIL;
+    return !bl_answer_any(sg) ? BL_STEP_PROCEED : BL_STEP_FAIL;
 }
 
 // A negation around the goal `g`, which is being evaluated.
 static enum bl_tabling_step await_absence(struct bl_machine *m,
                                           struct bl_goal *g) {
-    if (bl_answer_count(g->sg) > 0)
+    if (bl_answer_any(g->sg))
         return BL_STEP_FAIL;
     return bl_suspend_absent(m, g, m->e, m->cp) ? BL_STEP_FAIL : BL_STEP_THROW;
 }
@@ -342,6 +342,20 @@ enum bl_tabling_step bl_tabling_insert_at(struct bl_machine *m,
     if (BL_UNLIKELY(++t->inserted % LIMIT_EVERY == 0) && !within_limit(m))
         return BL_STEP_THROW;
     return BL_STEP_FAIL;
+}
+
+enum bl_tabling_step bl_tabling_passed(struct bl_machine *m, struct bl_goal *g,
+                                       size_t n, uint64_t fresh) {
+    struct bl_tabler *const t = m->tabler;
+    const uint64_t before = t->inserted;
+    if (fresh > 0) {
+        g->grown = true;
+        bl_goal_queue(t, g);
+    }
+    t->inserted += n;
+    return before / LIMIT_EVERY == t->inserted / LIMIT_EVERY || within_limit(m)
+               ? BL_STEP_FAIL
+               : BL_STEP_THROW;
 }
 
 enum bl_tabling_step bl_tabling_new_answer(struct bl_machine *m) {

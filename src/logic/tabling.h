@@ -123,6 +123,9 @@ enum bl_tabling_step bl_tabling_insert_at(struct bl_machine *m,
                                           struct bl_goal *g,
                                           struct bl_trie_node *node,
                                           const uint64_t *token, size_t n);
+// `n` answers went to `g` without the above, `fresh` of them new.
+enum bl_tabling_step bl_tabling_passed(struct bl_machine *m, struct bl_goal *g,
+                                       size_t n, uint64_t fresh);
 // Backtracking into the choice points of tabling; `m->b` is the one.
 enum bl_tabling_step bl_tabling_retry_generator(struct bl_machine *m);
 enum bl_tabling_step bl_tabling_retry_answer(struct bl_machine *m);

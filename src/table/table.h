@@ -131,6 +131,27 @@ BL_INLINE bool bl_answer_read_n(const struct bl_answer *answer,
     return node->parent == NULL && last.token != 0;
 }
 
+// Answers of `from` that are answers of `to` as well, below `node`, which
+// `bl_answer_node` returned.
+struct bl_pass {
+    const struct bl_subgoal *from;
+    struct bl_subgoal *to;
+    struct bl_trie_node *node;
+    uint32_t kinds; // of tokens, a bit each, that may be passed on
+};
+
+// Inserts unread answers, `limit` at most, and takes the cursor past them.
+// Stops before an answer that is not one token of those kinds, and where the
+// list or the memory ends. Returns how many were inserted or there already.
+size_t bl_answers_pass(struct bl_table_thread *thread, const struct bl_pass *p,
+                       struct bl_answer_cursor *cursor, size_t limit);
+
+// Whether there is an answer.
+BL_INLINE bool bl_answer_any(const struct bl_subgoal *sg) {
+    struct bl_answer_cursor cursor = {0};
+    return bl_answer_next_fast(sg, &cursor) != NULL;
+}
+
 // What `bl_answer_read_n` needs is soon in the cache.
 BL_INLINE void bl_answer_prefetch_read(const struct bl_answer *answer) {
     __builtin_prefetch(bl_answer_open(answer).parent);

@@ -415,6 +415,25 @@ void bl_leaves_put(const struct bl_leaf_room *room, uint64_t token) {
         bl_store_release((_Atomic uint32_t *)room->slot, (uint32_t)token);
 }
 
+bool bl_leaves_reserve(struct bl_memory *memory, struct bl_trie_node *node,
+                       uint64_t n) {
+    const uint64_t word = bl_load_relaxed(&node->leaves);
+    const unsigned now = bl_set_class(word);
+    unsigned sizeclass = now == 0 ? 1 : now;
+    while (bl_class_bytes(sizeclass) / sizeof(uint32_t) < n)
+        sizeclass = next_class(sizeclass);
+    if (sizeclass == now || (word & BL_SET_WIDE) ||
+        (now == 0 && word >> 40 != 0))
+        return true;
+    const uint64_t larger =
+        make_larger(memory, BL_TYPE_LEAVES, word, sizeclass, false);
+    if (larger == 0)
+        return false;
+    bl_store_release(&node->leaves, larger);
+    dispose_block(memory, BL_TYPE_LEAVES, word);
+    return true;
+}
+
 uint64_t bl_leaves_count(uint64_t word) {
     if (bl_set_class(word) == 0)
         return word != 0;

@@ -53,6 +53,11 @@ enum bl_leaf_kind bl_leaves_make_room(struct bl_memory *memory,
                                       struct bl_leaf_room *room);
 void bl_leaves_put(const struct bl_leaf_room *room, uint64_t token);
 
+// Makes a set of narrow leaves large enough for `n`, if it is not; false
+// without memory. The caller is alone in changing the node.
+bool bl_leaves_reserve(struct bl_memory *memory, struct bl_trie_node *node,
+                       uint64_t n);
+
 uint64_t bl_leaves_count(uint64_t word);
 
 // The one answer of a private call without free variables.

@@ -355,6 +355,55 @@ static void nothing_counts_as_nothing(struct bench *b) {
     expect_size_eq(counts.answer_depth.min, 0);
 }
 
+static const struct bl_answer *
+insert_and_read(struct bench *b, struct bl_subgoal *sg, uint64_t token) {
+    struct bl_answer_cursor cursor = {NULL, 0};
+    expect_int_eq(bl_answer_insert(b->thread, sg, &token, 1), BL_ANSWER_NEW);
+    return bl_answer_next(sg, &cursor);
+}
+
+// One in `wide_every` answers has a token that cannot be passed on; it ends a
+// pass, and is inserted here. One in three is known already.
+static void pass_numbers(struct bench *b, uint64_t n, uint64_t wide_every) {
+    struct bl_subgoal *const from = call_of(b, n * 8 + wide_every);
+    struct bl_subgoal *const to = call_of(b, n * 8 + wide_every + 1);
+    (void)insert_and_read(b, to, number(n + 1));
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t token =
+            i % wide_every == wide_every - 1 ? number(i) << 32 : number(i);
+        bl_answer_insert(b->thread, from, &token, 1);
+        if (i % 3 == 0)
+            bl_answer_insert(b->thread, to, &token, 1);
+    }
+    const uint64_t any = 0;
+    const struct bl_pass p = {from, to, bl_answer_node(to, &any, 1), 1u << 1};
+    struct bl_answer_cursor cursor = {NULL, 0};
+    if (p.node == NULL) // shared answers are not passed
+        return;
+    const struct bl_answer *a;
+    uint64_t token;
+    while ((a = bl_answer_next(from, &cursor)) != NULL) {
+        assert_ptr_eq(bl_answer_read(a, &token + 1), &token);
+        bl_answer_insert(b->thread, to, &token, 1);
+        bl_answers_pass(b->thread, &p, &cursor, 100);
+    }
+    expect_size_eq(bl_answer_count(to), n + 1);
+    expect_size_eq(bl_answer_repeated(to), (n + 2) / 3);
+    for (uint64_t i = 0; i < n; i++) {
+        token = i % wide_every == wide_every - 1 ? number(i) << 32 : number(i);
+        assert_int_eq(bl_answer_insert(b->thread, to, &token, 1),
+                      BL_ANSWER_REPEATED);
+    }
+}
+
+static void answers_are_passed_on(struct bench *b) {
+    pass_numbers(b, 1, 100);
+    pass_numbers(b, 9, 100);
+    pass_numbers(b, 5000, 1000000);
+    pass_numbers(b, 5000, 7);
+    pass_numbers(b, 100000, 5000);
+}
+
 #define FOR_EACH_VARIANT(name)                                                 \
     TEST(name) {                                                               \
         for (unsigned i = 0; i < VARIANTS; i++) {                              \
@@ -364,6 +413,7 @@ static void nothing_counts_as_nothing(struct bench *b) {
         }                                                                      \
     }
 
+FOR_EACH_VARIANT(answers_are_passed_on)
 FOR_EACH_VARIANT(call_is_found_again)
 FOR_EACH_VARIANT(call_without_tokens)
 FOR_EACH_VARIANT(calls_are_visited)
