@@ -6,6 +6,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -283,6 +285,25 @@ def test_what_is_missing_is_installed(workshop: Workshop, tmp_path: Path) -> Non
     told = (tmp_path / "apt-get.log").read_text().splitlines()
     assert [line.split()[1] for line in told] == ["install", "update", "install"]
     assert told[2].endswith(" first second")
+
+
+def test_a_missing_compiler_is_installed(workshop: Workshop, tmp_path: Path) -> None:
+    machine, places = tmp_path / "bin", os.environ["PATH"].split(":")
+    machine.mkdir()
+    for tool in (f for place in reversed(places) for f in Path(place).glob("*")):
+        if not re.match(r"(.*-)?(cc|gcc|c\+\+|g\+\+)$|apt-get$", tool.name):
+            (machine / tool.name).unlink(missing_ok=True)
+            (machine / tool.name).symlink_to(tool)
+    links = "".join(f"ln -s {shutil.which(n)} {machine / n}\n" for n in ("cc", "c++"))
+    (machine / "apt-get").write_text(f'#!/bin/sh\necho "$*" >>{tmp_path}/log\n{links}')
+    (machine / "apt-get").chmod(0o755)
+    ended = workshop("--variant", "plain", "tiny", before=("env", f"PATH={machine}"))
+    if os.geteuid() != 0:
+        assert ended.status == 3, ended
+        assert "apt-get install gcc g++" in ended.err.splitlines()[-1]
+        return
+    assert ended.status == 0, ended
+    assert (tmp_path / "log").read_text().endswith(" gcc g++\n")
 
 
 ENGINE = """#!/bin/sh

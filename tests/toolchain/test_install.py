@@ -106,3 +106,16 @@ def test_the_moved_bench_finds_its_files(tree: Path) -> None:
     ended = run(tree / "bin/bigleaf-bench", "build", "--list")
     assert (ended.status, ended.err) == (0, "")
     assert "minisat " in ended.out
+
+
+@pytest.mark.parametrize("python", ["", "#!/bin/sh\nexit 1\n"], ids=["no", "old"])
+def test_bench_asks_for_a_python(python: str, tree: Path, tmp_path: Path) -> None:
+    for name in ("sh", "dirname", "readlink"):
+        (tmp_path / name).symlink_to(shutil.which(name))
+    if python:
+        (tmp_path / "python3").write_text(python)
+        (tmp_path / "python3").chmod(0o755)
+    ended = run(tree / "bin/bigleaf-bench", "build", "--list", env={"PATH": str(tmp_path)})
+    assert ended.status == 3
+    assert ended.err.startswith("bigleaf-bench: needs Python 3.11")
+    assert ended.err.count("\n") == 1

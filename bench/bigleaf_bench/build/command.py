@@ -16,6 +16,8 @@ from pathlib import Path
 from bigleaf_bench.build import VARIANTS, container, display, measure, recipe, toolchain, work
 from bigleaf_bench.failure import Failure, Lacking, WrongUse
 
+COMPILERS = ("cmd:cc gcc", "cmd:c++ g++")
+
 Built = dict[str, dict[str, Path]]  # recipe -> variant -> entry of the cache
 
 
@@ -52,7 +54,16 @@ def chains_of(arguments: Namespace) -> list[toolchain.Toolchain]:
     inside = None
     if arguments.container is not None:
         inside = container.make(arguments.container or None, say)
+    if not inside:
+        need_compilers()
     return [toolchain.make(v, inside) for v in variants(arguments, inside is not None)]
+
+
+def need_compilers() -> None:
+    packages = work.lacking(COMPILERS)
+    if packages:
+        say(f"installing {packages}")
+        work.install(packages)
 
 
 def build_all(arguments: Namespace) -> tuple[Built, list[Failure]]:
