@@ -8,9 +8,13 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tarfile
+import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -220,6 +224,35 @@ def test_a_killed_build_leaves_nothing_for_long(workshop: Workshop) -> None:
     assert not left.exists()
 
 
+def until(what: Callable[[], object]) -> None:
+    for _ in range(6000):
+        if what():
+            return
+        time.sleep(0.01)
+    pytest.fail("it did not come in a minute")
+
+
+def test_an_interrupted_build_ends_its_compilers(
+    workshop: Workshop, tmp_path: Path
+) -> None:
+    text = (workshop.recipes / "tiny.toml").read_text()
+    step = f"sh -c 'echo $$ >{tmp_path}/pid; exec sleep 600' & wait"
+    text = re.sub(r"^steps = .*$", f'steps = ["{step}"]', text, flags=re.M)
+    (workshop.recipes / "tiny.toml").write_text(text)
+    building = threading.Thread(target=workshop, args=("--variant", "plain", "tiny"))
+    building.start()
+    pid = tmp_path / "pid"
+    until(lambda: pid.exists() and pid.read_text())
+    child = int(pid.read_text())
+    work = f"/proc/{child}/cwd"
+    assert "tiny-plain-" in os.readlink(work)
+    builder = int(re.search(r"tiny-plain-(\d+)", os.readlink(work))[1])
+    os.kill(builder, signal.SIGTERM)
+    building.join(60)
+    until(lambda: not Path(f"/proc/{child}").exists())
+    assert workshop.kept() == []
+
+
 def test_parts_stand_in_folders_of_their_names(workshop: Workshop) -> None:
     recipe = workshop.recipes / "tiny.toml"
     text = recipe.read_text()
@@ -308,11 +341,14 @@ def test_a_missing_compiler_is_installed(workshop: Workshop, tmp_path: Path) -> 
 
 ENGINE = """#!/bin/sh
 echo "$*" >>"$0.log"
+runtime=
+case $1 in --runtime=*) runtime=$1; shift ;; esac
 case $1 in
 info) exit %s ;;
 image) [ -e "$0.made" ] ;;
 build) : >"$0.made"; %s ;;
 run)
+    %s
     while case $1 in localhost/*) false ;; *) true ;; esac; do
         case $1 in
         --env=*) export "${1#--env=}" ;;
@@ -328,12 +364,13 @@ esac
 
 
 def with_engine(
-    workshop: Workshop, folder: Path, info: str = "0", build: str = "exit 0"
+    workshop: Workshop, folder: Path, info: str = "0", build: str = "exit 0",
+    running: str = ":",
 ) -> tuple[Ended, str]:
     """A container engine that runs its words here, and what it was told."""
     folder.mkdir(exist_ok=True)
     for name in ("podman", "docker"):
-        (folder / name).write_text(ENGINE % (info, build))
+        (folder / name).write_text(ENGINE % (info, build, running))
         (folder / name).chmod(0o755)
     before = ("env", f"PATH={folder}:{os.environ['PATH']}")
     ended = workshop("--variant", "plain", "--container=some:base", "tiny", before=before)
@@ -381,6 +418,29 @@ def test_an_image_that_fails_is_said(workshop: Workshop, tmp_path: Path) -> None
     assert ended.status == 3
     assert "cannot be made; is there a network?" in ended.err.splitlines()[-1]
     assert workshop.kept() == []
+
+
+def test_a_runtime_that_works_is_found(workshop: Workshop, tmp_path: Path) -> None:
+    (tmp_path / "engine").mkdir()
+    (tmp_path / "engine/runc").symlink_to("/bin/true")
+    refuses = '[ "$runtime" ] || { echo "crun: not here" >&2; exit 126; }'
+    ended, told = with_engine(workshop, tmp_path / "engine", running=refuses)
+    assert ended.status == 0, ended
+    assert "--runtime=runc run --rm --network=none" in told
+    ended, _ = with_engine(workshop, tmp_path / "engine",
+                           running="echo 'no containers' >&2; exit 126")  # fmt: skip
+    assert ended.status == 3
+    assert ended.err.splitlines()[-1].endswith("can be run here: no containers")
+
+
+def test_an_image_is_made_in_a_chroot_else(workshop: Workshop, tmp_path: Path) -> None:
+    build = """case $* in
+    *--isolation=chroot*) exit 0 ;;
+    *) rm "$0.made"; echo "crun: while running runtime: exit status 1"; exit 1 ;;
+    esac"""
+    ended, told = with_engine(workshop, tmp_path / "engine", build=build)
+    assert ended.status == 0, ended
+    assert told.count("--build-arg=BASE=some:base") == 2
 
 
 def test_wrong_recipes_are_named(workshop: Workshop) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sys
 from argparse import Namespace
 from pathlib import Path
@@ -101,6 +102,7 @@ def run(arguments: Namespace) -> int:
         return list_recipes()
     if not arguments.names:
         raise WrongUse("build: which reasoners? bigleaf-bench build --list names them")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
     built, failures = build_all(arguments)
     if arguments.into:
         copy(built, arguments.into)

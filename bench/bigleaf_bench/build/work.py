@@ -7,15 +7,18 @@ place and its first error; nothing of it stays in the cache.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import BinaryIO
 
 from bigleaf_bench.build import cache, fetch, recipe as recipes
 from bigleaf_bench.build.recipe import Recipe, Smoke
@@ -80,6 +83,26 @@ def first_trouble(log: Path) -> str:
     return (found or lines[-1:] or ["it said nothing"])[0][:160]
 
 
+def end_group(process: subprocess.Popen) -> None:
+    """All that a step began, by request and then by force."""
+    for number, patience in ((signal.SIGTERM, 5), (signal.SIGKILL, None)):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(patience)
+
+
+def run_step(words: list[str], tree: Path, env: dict[str, str], out: BinaryIO) -> int:
+    """Its exit status. Who is interrupted leaves none of its compilers behind."""
+    with subprocess.Popen(words, cwd=tree, env=env, stdin=subprocess.DEVNULL, stdout=out,
+                          stderr=out, process_group=0) as process:
+        try:
+            return process.wait()
+        except BaseException:
+            end_group(process)
+            raise
+
+
 def run_steps(recipe: Recipe, toolchain: Toolchain, scratch: Path, log: Path,
               jobs: int) -> None:
     tree = scratch / "tree"
@@ -91,10 +114,8 @@ def run_steps(recipe: Recipe, toolchain: Toolchain, scratch: Path, log: Path,
         for step in recipe.steps:
             out.write(f"$ {step}\n".encode())
             out.flush()
-            done = subprocess.run(toolchain.words(step, tree, said), cwd=tree, check=False,
-                                  env=own if toolchain.container else own | said,
-                                  stdin=subprocess.DEVNULL, stdout=out, stderr=out)
-            if done.returncode != 0:
+            words = toolchain.words(step, tree, said)
+            if run_step(words, tree, own if toolchain.container else own | said, out):
                 raise NotBuilt(f"{recipe.name}: {first_trouble(log)} (log: {log})")
 
 
