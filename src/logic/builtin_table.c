@@ -5,6 +5,7 @@
 #include "logic/builtin.h"
 #include "logic/engine.h"
 #include "logic/kept.h"
+#include "logic/moded.h"
 #include "logic/statistics.h"
 #include "logic/tabling.h"
 
@@ -25,25 +26,21 @@ static int design_of(struct bl_machine *m, bl_word t, int *design) {
     return BL_TRUE;
 }
 
-// p(_, _) for p/2, as some systems write it. Other arguments are modes for
-// answer subsumption, which is not there.
-static int pattern(struct bl_machine *m, bl_word t, bl_word *functor) {
-    const uint32_t n = bl_functor_arity(*bl_ptr(t));
-    for (uint32_t i = 1; i <= n; i++) {
-        const bl_word mode = bl_deref(bl_ptr(t)[i]);
-        if (!bl_is_var(mode))
-            return bl_throw_domain(m, "table_argument", mode);
-    }
-    *functor = *bl_ptr(t);
-    return BL_TRUE;
-}
-
-static int take_tabled(struct bl_machine *m, bl_word t, bl_word *functor) {
+// p/2, or p(_, _) with a mode for some arguments.
+static int take_tabled(struct bl_machine *m, bl_word t, bl_word *functor,
+                       struct bl_modes **modes) {
+    *modes = NULL;
     while (bl_tag(t) == BL_STR && *bl_ptr(t) == BL_FN(colon_2))
         t = bl_deref(bl_ptr(t)[2]);
-    if (bl_tag(t) == BL_STR && *bl_ptr(t) != BL_FN(slash_2))
-        return pattern(m, t, functor);
-    return bl_take_indicator(m, t, functor);
+    if (bl_tag(t) != BL_STR || *bl_ptr(t) == BL_FN(slash_2))
+        return bl_take_indicator(m, t, functor);
+    *functor = *bl_ptr(t);
+    return bl_modes_read(m, t, modes);
+}
+
+static int not_now(struct bl_machine *m) {
+    return bl_throw_permission(m, BL_ATOM_modify, BL_ATOM_table,
+                               bl_atom_str("being_evaluated"));
 }
 
 static int declare(struct bl_machine *m, bl_word t, int design) {
@@ -53,7 +50,8 @@ static int declare(struct bl_machine *m, bl_word t, int design) {
             return BL_THROW;
         t = bl_deref(bl_ptr(t)[1]);
     }
-    if (take_tabled(m, t, &f) != BL_TRUE)
+    struct bl_modes *modes;
+    if (take_tabled(m, t, &f, &modes) != BL_TRUE)
         return BL_THROW;
     struct bl_pred *const p = bl_pred_ensure(f);
     if (p->flags & BL_PRED_SYSTEM)
@@ -63,7 +61,10 @@ static int declare(struct bl_machine *m, bl_word t, int design) {
         p->flags &= ~(uint32_t)BL_PRED_LIBRARY;
         bl_pred_wipe(p);
     }
-    bl_pred_make_tabled(p, design);
+    if ((modes != NULL || p->modes != NULL) && m->tabler != NULL &&
+        m->tabler->top != NULL)
+        return not_now(m);
+    bl_pred_make_tabled(p, design, modes);
     return BL_TRUE;
 }
 
@@ -90,11 +91,6 @@ static int table_1(struct bl_machine *m, bl_word *a) {
             return BL_TRUE;
         t = bl_deref(pair ? bl_ptr(t)[2] : bl_ptr(t)[1]);
     }
-}
-
-static int not_now(struct bl_machine *m) {
-    return bl_throw_permission(m, BL_ATOM_modify, BL_ATOM_table,
-                               bl_atom_str("being_evaluated"));
 }
 
 static int abolish_all_tables_0(struct bl_machine *m, bl_word *a) {
@@ -253,6 +249,19 @@ static int abolish_call_1(struct bl_machine *m, bl_word *a) {
     return BL_TRUE;
 }
 
+// '$moded_open'(Goal, Same): with new variables for the arguments with modes.
+static int moded_open_2(struct bl_machine *m, bl_word *a) {
+    const bl_word goal = bl_deref(a[0]);
+    const struct bl_pred *const p = bl_functor_pred(bl_term_functor(goal));
+    if (p == NULL || p->modes == NULL || !bl_heap_ensure(m, 3 * p->arity + 2))
+        return m->ball != NULL ? BL_THROW : BL_FAIL;
+    bl_word args[BL_MAX_ARITY];
+    for (uint32_t i = 0; i < p->arity; i++)
+        args[i] = p->modes->arg[i].kind == BL_MODE_KEY ? bl_ptr(goal)[1 + i]
+                                                       : bl_new_var(m);
+    return bl_answer(m, a[1], bl_struct(m, p->functor, args));
+}
+
 void bl_builtins_table(void) {
     static const struct bl_builtin_row rows[] = {
         {"table", 1, table_1},
@@ -263,6 +272,7 @@ void bl_builtins_table(void) {
         {"$table_counts", 2, table_counts_2},
         {"$tabled_calls", 1, tabled_calls_1},
         {"$abolish_call", 1, abolish_call_1},
+        {"$moded_open", 2, moded_open_2},
     };
     BL_DEFINE(rows);
 }

@@ -5,6 +5,7 @@
 #include "logic/clause.h"
 
 #include "logic/engine.h"
+#include "logic/moded.h"
 #include "logic/index.h"
 #include "logic/record.h"
 
@@ -80,10 +81,17 @@ static void make_table(struct bl_pred *p, int design) {
     BL_CHECK(p->table != NULL);
 }
 
-void bl_pred_make_tabled(struct bl_pred *p, int design) {
+void bl_pred_make_tabled(struct bl_pred *p, int design,
+                         struct bl_modes *modes) {
     pthread_mutex_lock(&p->lock);
-    if (p->table == NULL)
-        make_table(p, design);
+    // another table where the modes change: nobody reads the old one's answers
+    if (p->table == NULL || modes != NULL || p->modes != NULL)
+        make_table(p, modes != NULL ? BL_TABLE_NS : design);
+    if (p->modes != NULL) { // calls may still look at them
+        p->modes->next = p->old_modes;
+        p->old_modes = p->modes;
+    }
+    p->modes = modes;
     p->flags |= BL_PRED_TABLED | BL_PRED_DEFINED;
     p->table_design = design;
     bl_pred_set_entry(p);

@@ -87,6 +87,8 @@ typedef int (*bl_builtin)(struct bl_machine *m, bl_word *a);
 #define BL_INDEXED_ARGS 8u
 #define BL_INDEX_FROM 8u // clauses: with fewer, looking at each is as fast
 
+struct bl_modes;
+
 struct bl_pred {
     bl_word functor;         // const
     uint32_t arity;          // const
@@ -106,10 +108,12 @@ struct bl_pred {
     _Atomic(uint32_t) rules;        // clauses with code, dead ones too
     pthread_mutex_t lock;
     struct bl_table *table;
-    int table_design;        // -1: the default one
-    uint32_t file_id;        // consult in which it was defined
-    struct bl_pred *next;    // all predicates
-    _Atomic(uint64_t) calls; // --profile
+    struct bl_modes *modes;     // lock; NULL: its table has none
+    struct bl_modes *old_modes; // lock: replaced
+    int table_design;           // -1: the default one
+    uint32_t file_id;           // consult in which it was defined
+    struct bl_pred *next;       // all predicates
+    _Atomic(uint64_t) calls;    // --profile
 };
 
 extern _Atomic(uint64_t) bl_generation;
@@ -119,7 +123,8 @@ struct bl_pred *bl_pred_ensure(bl_word functor);
 struct bl_pred *bl_pred_first(void);
 
 void bl_pred_make_dynamic(struct bl_pred *p);
-void bl_pred_make_tabled(struct bl_pred *p, int design);
+// `modes` NULL: none; they are the predicate's then.
+void bl_pred_make_tabled(struct bl_pred *p, int design, struct bl_modes *modes);
 void bl_pred_define_builtin(const char *name, uint32_t arity, bl_builtin f,
                             enum bl_opcode entry);
 // Erases all clauses: before a file is loaded again, and for abolish/1.

@@ -108,6 +108,14 @@ long bl_encode(struct bl_machine *m, const bl_word *terms, size_t n,
     return ok ? (long)tokens : -1;
 }
 
+bool bl_tabler_add_var(struct bl_machine *m, bl_word v) {
+    struct bl_tabler *const t = m->tabler;
+    if (!grow(m, &t->var, &t->var_capacity, t->vars + 1))
+        return false;
+    t->var[t->vars++] = v;
+    return true;
+}
+
 // ---- reading
 
 // The cells to be filled stand on the scratch stack; variables by number in

@@ -106,7 +106,7 @@ struct bl_pred *bl_goal_to_negate(struct bl_machine *m) {
     const struct bl_pred *p = NULL;
     if (bl_is_callable(goal))
         p = bl_functor_pred(bl_term_functor(goal));
-    if (p == NULL || (p->flags & BL_PRED_TABLED) == 0)
+    if (p == NULL || (p->flags & BL_PRED_TABLED) == 0 || p->modes != NULL)
         return bl_pred_ensure(BL_FN(negation_1));
     return bl_goal_to_call(m, 0);
 }

@@ -107,6 +107,8 @@ bool bl_join_find(struct bl_join *j, const bl_word *var, size_t vars,
         e = e->parent;
     }
     j->producer = (struct bl_goal *)(void *)bl_ptr(e->y[0]);
+    if (j->producer->pred->modes != NULL)
+        return false;
     j->outs = (uint32_t)e->n - 1;
     if (j->outs == 0 || j->outs > BL_JOIN_ARGS)
         return false;

@@ -34,6 +34,7 @@ ignore(G) :- ( call(G) -> true ; true ).
 \+ G :- tnot(G).
 not(G) :- tnot(G).
 '$not'(G) :- \+ call(G).
+'$moded'(G) :- '$moded_open'(G, F), call(F), G = F.
 A , B :- call((A, B)).
 A ; B :- call((A ; B)).
 A -> B :- call((A -> B)).

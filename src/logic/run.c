@@ -12,6 +12,7 @@
 #include "logic/goal.h"
 #include "logic/kept.h"
 #include "logic/message.h"
+#include "logic/moded.h"
 #include "logic/profile.h"
 #include "logic/record.h"
 #include "logic/tabling.h"
@@ -879,6 +880,10 @@ stepped:
         goto fail;
     if (step == BL_STEP_THROW)
         goto error;
+    if (step == BL_STEP_MODED) {
+        p = bl_moded_wrap(m, p);
+        goto dispatch;
+    }
     m->b0 = m->b;
     if (p->flags & BL_PRED_DYNAMIC)
         goto E_DYNAMIC;

@@ -8,6 +8,7 @@
 #include "logic/error.h"
 #include "logic/join.h"
 #include "logic/kept.h"
+#include "logic/moded.h"
 #include "logic/record.h"
 
 #include <stdlib.h>
@@ -94,6 +95,7 @@ static void drop_goal(struct bl_tabler *t) {
     t->top = g->below;
     (void)bl_consumers_free(g->consumers);
     t->waiting -= bl_consumers_free(g->waiters);
+    bl_best_free(g->best);
     g->below = t->free_goals;
     t->free_goals = g;
 }
@@ -119,8 +121,14 @@ bool bl_goal_term(struct bl_machine *m, const struct bl_subgoal *sg,
     BL_CHECK(token != NULL);
     const uint64_t *const first = bl_subgoal_read(sg, token + n);
     bl_word args[BL_MAX_ARITY];
-    const bool ok = bl_decode(m, first, n, args, p->arity);
+    bl_word key[BL_MAX_ARITY];
+    const bool ok = p->modes == NULL
+                        ? bl_decode(m, first, n, args, p->arity)
+                        : bl_decode(m, first, n, key, p->modes->keys) &&
+                              bl_heap_ensure(m, p->arity);
     free(token);
+    if (ok && p->modes != NULL)
+        bl_moded_spread(m, p, key, args);
     if (ok)
         *out = bl_struct(m, p->functor, args);
     return ok;
@@ -253,10 +261,14 @@ static bool is_decided(const struct bl_subgoal *sg) {
     return g->settled || (g->vars == 0 && bl_answer_any(sg));
 }
 
-// The call whose arguments are in the registers; NULL: ball set.
-static struct bl_subgoal *find_call(struct bl_machine *m, struct bl_pred *p) {
+// The call whose arguments are in the registers; NULL: *step says why.
+static struct bl_subgoal *find_call(struct bl_machine *m, struct bl_pred *p,
+                                    enum bl_tabling_step *step) {
     struct bl_tabler *const t = m->tabler;
-    const long n = bl_encode(m, m->x, p->arity, true);
+    const long n = BL_LIKELY(p->modes == NULL)
+                       ? bl_encode(m, m->x, p->arity, true)
+                       : bl_moded_call(m, p);
+    *step = n == BL_MODED_BOUND ? BL_STEP_MODED : BL_STEP_THROW;
     if (n < 0)
         return NULL;
     struct bl_subgoal *const sg =
@@ -268,9 +280,10 @@ static struct bl_subgoal *find_call(struct bl_machine *m, struct bl_pred *p) {
 
 enum bl_tabling_step bl_tabling_call(struct bl_machine *m, struct bl_pred *p) {
     struct bl_tabler *const t = m->tabler;
-    struct bl_subgoal *const sg = find_call(m, p);
+    enum bl_tabling_step step;
+    struct bl_subgoal *const sg = find_call(m, p, &step);
     if (sg == NULL)
-        return BL_STEP_THROW;
+        return step;
     if (is_decided(sg))
         return return_answers(m, sg, t->var, t->vars);
     if (sg->state == BL_EVALUATING)
@@ -292,9 +305,10 @@ static enum bl_tabling_step await_absence(struct bl_machine *m,
 
 enum bl_tabling_step bl_tabling_call_absent(struct bl_machine *m,
                                             struct bl_pred *p) {
-    struct bl_subgoal *const sg = find_call(m, p);
+    enum bl_tabling_step step;
+    struct bl_subgoal *const sg = find_call(m, p, &step);
     if (sg == NULL)
-        return BL_STEP_THROW;
+        return step;
     if (is_decided(sg))
         return hold_if_absent(sg);
     if (sg->state == BL_FRESH)
@@ -362,6 +376,8 @@ enum bl_tabling_step bl_tabling_new_answer(struct bl_machine *m) {
     const struct bl_env *const e = m->e;
     struct bl_goal *const g = (struct bl_goal *)(void *)bl_ptr(e->y[0]);
     const size_t n = e->n - 1;
+    if (BL_UNLIKELY(g->pred->modes != NULL))
+        return bl_moded_answer(m, g, e->y + 1, n);
     uint64_t token[8];
     if (n <= BL_ARRAY_LEN(token)) {
         size_t i = 0;

@@ -28,6 +28,7 @@
 #include "logic/clause.h"
 #include "table/table.h"
 
+struct bl_best;
 struct bl_consumer;
 struct bl_kept;
 
@@ -47,6 +48,7 @@ struct bl_goal {
     struct bl_consumer *waiters;    // for the goal to have no answer
     struct bl_consumer *ready_mark; // the tabler's `ready` and `waiting` when
     uint64_t waiting_mark;          // the goal was made
+    struct bl_best *best;           // its current answers by key, see moded.h
     uint32_t node;                  // its number while absence.c is at work
     uint32_t vars;                  // free variables of the call
     bool queued;                    // stands on the stack of work
@@ -104,6 +106,7 @@ enum bl_tabling_step {
     BL_STEP_FAIL,
     BL_STEP_PROCEED, // go on at `cp`
     BL_STEP_CLAUSES, // run the clauses of the predicate that was called
+    BL_STEP_MODED,   // call it by '$moded'/1, see moded.h
     BL_STEP_THROW
 };
 
@@ -156,6 +159,8 @@ BL_MUST_USE bool bl_absence_settle(struct bl_machine *m,
 // Returns the number of tokens in `tabler->token`, or -1 with the ball set.
 long bl_encode(struct bl_machine *m, const bl_word *terms, size_t n,
                bool keep_vars);
+// One more variable behind those of the call; false: ball set.
+BL_MUST_USE bool bl_tabler_add_var(struct bl_machine *m, bl_word v);
 // Terms from tokens, onto the heap; false: ball set.
 BL_MUST_USE bool bl_decode(struct bl_machine *m, const uint64_t *token,
                            size_t tokens, bl_word *terms, size_t n);

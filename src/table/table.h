@@ -146,6 +146,24 @@ struct bl_pass {
 size_t bl_answers_pass(struct bl_table_thread *thread, const struct bl_pass *p,
                        struct bl_answer_cursor *cursor, size_t limit);
 
+// An answer's place on a private list.
+struct bl_answer_place {
+    struct bl_answer_chunk *chunk; // NULL: none
+    uint32_t at;
+};
+
+// The node of a key, made if there is none; NULL without memory. The answers
+// of a call either all have keys, or none has.
+struct bl_trie_node *bl_answer_key(struct bl_table_thread *thread,
+                                   struct bl_subgoal *sg,
+                                   const uint64_t *tokens, size_t n);
+
+// Adds the answer that ends in these tokens below `key`, in place of the one at
+// `place`, which then is its own. False without memory.
+bool bl_answer_revise(struct bl_table_thread *thread, struct bl_subgoal *sg,
+                      struct bl_trie_node *key, const uint64_t *tokens,
+                      size_t n, struct bl_answer_place *place);
+
 // Whether there is an answer.
 BL_INLINE bool bl_answer_any(const struct bl_subgoal *sg) {
     struct bl_answer_cursor cursor = {0};

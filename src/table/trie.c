@@ -10,6 +10,8 @@
 //
 #include "table/trie_parts.h"
 
+#include "table/table.h"
+
 #include "os/os.h"
 
 #include <string.h>
@@ -527,14 +529,15 @@ static struct bl_answer_chunk *ensure_chunk(struct bl_memory *memory,
     return chunk;
 }
 
-// Puts an answer at the end of a private list; false without memory.
-static bool append(struct bl_memory *memory, struct bl_answers *answers,
-                   const struct bl_trie_node *parent, uint64_t token) {
+bool bl_answers_append(struct bl_memory *memory, struct bl_answers *answers,
+                       const struct bl_trie_node *parent, uint64_t token,
+                       struct bl_answer_place *place) {
     struct bl_answer_chunk *chunk = ensure_chunk(memory, answers, 1);
     if (chunk == NULL)
         return false;
     uint32_t used = bl_load_relaxed(&chunk->used);
     const uint64_t word = bl_answer_pack(&chunk->answers[used], parent, token);
+    *place = (struct bl_answer_place){chunk, used};
     if (word != BL_ANSWER_WIDE) {
         bl_store_relaxed(&chunk->answers[used].word, word);
         bl_store_relaxed(&chunk->used, used + 1);
@@ -544,6 +547,7 @@ static bool append(struct bl_memory *memory, struct bl_answers *answers,
     if (chunk == NULL)
         return false;
     used = bl_load_relaxed(&chunk->used);
+    *place = (struct bl_answer_place){chunk, used};
     bl_answer_write_wide(chunk, used, parent, token);
     bl_store_relaxed(&chunk->used, used + BL_ANSWER_WIDE_WORDS);
     return true;
@@ -560,7 +564,8 @@ enum bl_answer_result bl_trie_leaf_slow(struct bl_memory *memory,
         return BL_ANSWER_REPEATED;
     if (kind == BL_LEAF_NO_MEMORY)
         return BL_ANSWER_NO_MEMORY;
-    if (!append(memory, answers, node, token))
+    struct bl_answer_place place;
+    if (!bl_answers_append(memory, answers, node, token, &place))
         return BL_ANSWER_NO_MEMORY;
     bl_leaves_put(&room, token);
     return BL_ANSWER_NEW;
@@ -573,8 +578,10 @@ enum bl_answer_result bl_trie_leaf_empty(struct bl_memory *memory,
         bl_load_relaxed(&answers->first);
     if (first != NULL && bl_load_relaxed(&first->used) > 0)
         return BL_ANSWER_REPEATED;
-    return append(memory, answers, &answers->root, 0) ? BL_ANSWER_NEW
-                                                      : BL_ANSWER_NO_MEMORY;
+    struct bl_answer_place place;
+    return bl_answers_append(memory, answers, &answers->root, 0, &place)
+               ? BL_ANSWER_NEW
+               : BL_ANSWER_NO_MEMORY;
 }
 
 // Waits for an answer whose place is taken and which is not written yet: few

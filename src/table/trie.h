@@ -80,6 +80,7 @@ struct bl_answers {
     _Atomic(struct bl_answer_chunk *) last;
     _Atomic uint32_t depth_max; // of the answers; grows only
     bool shared;                // const
+    bool revised;               // by key: leaves are in no set
 };
 
 // ---- sets

@@ -60,6 +60,13 @@ bool bl_leaves_reserve(struct bl_memory *memory, struct bl_trie_node *node,
 
 uint64_t bl_leaves_count(uint64_t word);
 
+struct bl_answer_place;
+
+// Puts an answer at the end of a private list; false without memory.
+bool bl_answers_append(struct bl_memory *memory, struct bl_answers *answers,
+                       const struct bl_trie_node *parent, uint64_t token,
+                       struct bl_answer_place *place);
+
 // The one answer of a private call without free variables.
 enum bl_answer_result bl_trie_leaf_empty(struct bl_memory *memory,
                                          struct bl_answers *answers);

@@ -47,6 +47,7 @@ void bl_answers_init(struct bl_answers *answers, bool shared) {
     bl_store_relaxed(&answers->last, NULL);
     bl_store_relaxed(&answers->depth_max, 0);
     answers->shared = shared;
+    answers->revised = false;
 }
 
 void bl_trie_free(struct bl_memory *memory, enum bl_table_type type,

@@ -404,6 +404,34 @@ static void answers_are_passed_on(struct bench *b) {
     pass_numbers(b, 100000, 5000);
 }
 
+// Keys of one token, values of one or two, some too wide for one word.
+static void keys_keep_one_answer(struct bench *b) {
+    struct bl_subgoal *const sg = call_of(b, 1);
+    struct bl_answer_place place[7] = {{NULL, 0}};
+    if (sg->answers->shared)
+        return;
+    for (uint64_t i = 0; i < 7000; i++) {
+        const uint64_t key = number(i % 7 + 1);
+        const uint64_t value[] = {number(i), number(i)
+                                                 << (i % 3 == 0 ? 32 : 0)};
+        struct bl_trie_node *const node = bl_answer_key(b->thread, sg, &key, 1);
+        assert_true(
+            bl_answer_revise(b->thread, sg, node, value, 2, &place[i % 7]));
+        assert_size_eq(bl_answer_count(sg), i < 7 ? i + 1 : 7);
+    }
+    struct bl_answer_cursor cursor = {NULL, 0};
+    const struct bl_answer *a;
+    uint64_t i = 6993;
+    for (; (a = bl_answer_next(sg, &cursor)) != NULL; i++) {
+        uint64_t buffer[3];
+        assert_ptr_eq(bl_answer_read(a, buffer + 3), buffer);
+        expect_size_eq(buffer[0], number(i % 7 + 1));
+        expect_size_eq(buffer[1], number(i));
+    }
+    expect_size_eq(i, 7000);
+    expect_size_eq(bl_table_check(b->thread), 7);
+}
+
 #define FOR_EACH_VARIANT(name)                                                 \
     TEST(name) {                                                               \
         for (unsigned i = 0; i < VARIANTS; i++) {                              \
@@ -421,6 +449,7 @@ FOR_EACH_VARIANT(nothing_counts_as_nothing)
 FOR_EACH_VARIANT(answers_keep_their_order)
 FOR_EACH_VARIANT(widths_mix_in_a_list)
 FOR_EACH_VARIANT(tokens_of_all_widths)
+FOR_EACH_VARIANT(keys_keep_one_answer)
 FOR_EACH_VARIANT(kinds_are_told_apart)
 FOR_EACH_VARIANT(replaced_sets_are_freed)
 FOR_EACH_VARIANT(large_sets_turn_wide)

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+//
+// Tables with modes (answer subsumption): of the answers that agree in all
+// other arguments, one is kept, and a mode says which.
+//
+// The arguments without mode are the *key*, in calls as in answers: a call is
+// a variant of another when their keys are, and its other arguments are unified
+// with what was found. These tables are private to each thread.
+// Source: the table modes of [SantosRocha-2013], in SWI-Prolog's notation.
+//
+#ifndef BL_LOGIC_MODED_H
+#define BL_LOGIC_MODED_H
+
+#include "logic/tabling.h"
+
+enum bl_mode_kind {
+    BL_MODE_KEY,
+    BL_MODE_MIN,
+    BL_MODE_MAX,
+    BL_MODE_FIRST,
+    BL_MODE_LAST,
+    BL_MODE_SUM,
+    BL_MODE_LATTICE, // name(Old, New, Result)
+    BL_MODE_PO       // name(Old, New): the new one is better
+};
+
+struct bl_modes {
+    struct bl_modes *next; // among a predicate's replaced ones
+    uint32_t keys, moded;
+    struct bl_mode {
+        enum bl_mode_kind kind;
+        bl_word name;
+    } arg[]; // of each argument
+};
+
+// From p(_, min, lattice(q/3)); *out is NULL where no argument has a mode.
+// BL_TRUE or BL_THROW.
+int bl_modes_read(struct bl_machine *m, bl_word pattern, struct bl_modes **out);
+
+// The call with its arguments in the registers: tokens of the key, and the
+// variables of all. Returns their number, -1 with the ball set, or
+// BL_MODED_BOUND where an argument that has a mode is no variable of its own.
+enum { BL_MODED_BOUND = -2 };
+long bl_moded_call(struct bl_machine *m, const struct bl_pred *p);
+// Puts the call into the first register, for '$moded'/1, which it returns.
+struct bl_pred *bl_moded_wrap(struct bl_machine *m, const struct bl_pred *p);
+
+// An answer of `g`, by its `n` variables.
+enum bl_tabling_step bl_moded_answer(struct bl_machine *m, struct bl_goal *g,
+                                     const bl_word *vars, size_t n);
+
+// The current answers of a goal that is being evaluated, by key.
+void bl_best_free(struct bl_best *best);
+
+// Arguments of a call from those of its key.
+void bl_moded_spread(struct bl_machine *m, const struct bl_pred *p,
+                     const bl_word *key, bl_word *args);
+
+#endif
