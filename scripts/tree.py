@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("bench", "cmake", "docs", "include", "packaging", "scripts",
            "solvers", "src", "tests", ".ci")
 # "results": what campaigns leave in bench.
-SKIPPED = {"__pycache__", ".git", ".cache", "results"}
+SKIPPED = {"__pycache__", ".git", ".cache", "results", "target"}
 
 
 def files(*suffixes, below=FOLDERS, root_files=False):

@@ -357,9 +357,11 @@ static int divide(struct bl_machine *m, struct bl_num a, struct bl_num b,
     return set_float(m, as_float(a) / as_float(b), out);
 }
 
-static int power(struct bl_machine *m, struct bl_num a, struct bl_num b,
-                 struct bl_num *out) {
-    if (!a.is_float && !b.is_float)
+// Of integers, ^ stays among them; ** does unless the exponent is negative.
+static int power(struct bl_machine *m, enum bl_known_atom op, struct bl_num a,
+                 struct bl_num b, struct bl_num *out) {
+    if (!a.is_float && !b.is_float &&
+        (op == BL_ATOM_caret || b.i >= 0 || a.i == 0))
         return int_power(m, a.i, b.i, out);
     return set_float(m, pow(as_float(a), as_float(b)), out);
 }
@@ -394,7 +396,7 @@ static int any(struct bl_machine *m, const struct operation *o, struct bl_num a,
     if (op == BL_ATOM_slash)
         return divide(m, a, b, out);
     if (op == BL_ATOM_pow || op == BL_ATOM_caret)
-        return power(m, a, b, out);
+        return power(m, op, a, b, out);
     if (op == BL_ATOM_min || op == BL_ATOM_max) {
         const int r = bl_arith_compare(a, b);
         *out = (op == BL_ATOM_max) == (r > 0) ? a : b;

@@ -122,7 +122,10 @@ static int text_of_list(struct bl_machine *m, bl_word a, struct bl_out *out) {
         } else if (bl_is_atom(item)) {
             bl_out_bytes(out, bl_atom_text(item), bl_atom_bytes(item));
         } else {
-            return bl_throw_type(m, BL_ATOM_character_code, item);
+            return bl_is_var(item) ? bl_throw_instantiation(m)
+                   : bl_is_int(item)
+                       ? bl_throw_representation(m, "character_code")
+                       : bl_throw_type(m, BL_ATOM_character, item);
         }
     }
     if (t == BL_ATOM(nil))

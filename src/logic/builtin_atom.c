@@ -399,6 +399,47 @@ static int atomic_list_concat_2(struct bl_machine *m, bl_word *a) {
 
 // ---- terms as text
 
+static bl_word names_of(struct bl_machine *m, const struct bl_read_result *r) {
+    bl_word list = BL_ATOM(nil);
+    for (size_t i = r->n_vars; i-- > 0;) {
+        if (strcmp(r->vars[i].name, "_") != 0)
+            list = bl_list_cell(m,
+                                bl_struct2(m, BL_ATOM(equals),
+                                           bl_atom_str(r->vars[i].name),
+                                           r->vars[i].var),
+                                list);
+    }
+    return list;
+}
+
+// Reads a term from text; `names`: its variables as Name = Variable.
+static int read_text(struct bl_machine *m, bl_word text, bl_word term,
+                     const bl_word *names) {
+    struct bl_out t = {0};
+    const bool is_nil = bl_deref(text) == BL_ATOM(nil);
+    if (is_nil)
+        bl_out_str(&t, "[]");
+    else if (bl_take_text(m, text, &t) != BL_TRUE)
+        return BL_THROW;
+    bl_out_str(&t, "\n."); // a comment may come last
+    struct bl_source s;
+    bl_source_init(&s, NULL, t.text, t.bytes);
+    struct bl_read_result result;
+    const enum bl_read_status status = bl_read_term(m, &s, &result);
+    int r =
+        status == BL_READ_TERM
+            ? bl_answer(m, term, result.term)
+            : bl_throw_syntax(m, status == BL_READ_ERROR ? result.error.message
+                                                         : "end_of_text");
+    if (r == BL_TRUE && names != NULL)
+        r = !bl_heap_ensure(m, 5 * result.n_vars)
+                ? BL_THROW
+                : bl_answer(m, *names, names_of(m, &result));
+    bl_read_result_fini(&result);
+    bl_out_fini(&t);
+    return r;
+}
+
 static int term_to_atom_2(struct bl_machine *m, bl_word *a) {
     if (!bl_is_var(bl_deref(a[0]))) {
         struct bl_out o = {0};
@@ -408,25 +449,17 @@ static int term_to_atom_2(struct bl_machine *m, bl_word *a) {
         bl_out_fini(&o);
         return r;
     }
-    struct bl_out t = {0};
-    if (bl_take_text(m, a[1], &t) != BL_TRUE)
-        return BL_THROW;
-    bl_out_str(&t, " .");
-    struct bl_source s;
-    bl_source_init(&s, NULL, t.text, t.bytes);
-    struct bl_read_result result;
-    const enum bl_read_status status = bl_read_term(m, &s, &result);
-    int r =
-        status == BL_READ_TERM
-            ? bl_answer(m, a[0], result.term)
-            : bl_throw_syntax(m, status == BL_READ_ERROR ? result.error.message
-                                                         : "end_of_text");
-    bl_read_result_fini(&result);
-    bl_out_fini(&t);
-    return r;
+    return read_text(m, a[1], a[0], NULL);
 }
 
-static int char_type_2(struct bl_machine *m, bl_word *a) {
+static int atom_to_term_3(struct bl_machine *m, bl_word *a) {
+    if (bl_is_var(bl_deref(a[0])))
+        return bl_throw_instantiation(m);
+    return read_text(m, a[0], a[1], &a[2]);
+}
+
+// '$char_class'(Char, Class)
+static int char_class_2(struct bl_machine *m, bl_word *a) {
     bl_word c;
     bl_word type;
     if (bl_take_atom(m, a[0], &c) != BL_TRUE ||
@@ -442,8 +475,20 @@ static int char_type_2(struct bl_machine *m, bl_word *a) {
         is = wide || isalnum(b);
     else if (strcmp(name, "digit") == 0)
         is = isdigit(b);
-    else if (strcmp(name, "space") == 0 || strcmp(name, "white") == 0)
+    else if (strcmp(name, "space") == 0)
         is = isspace(b);
+    else if (strcmp(name, "white") == 0)
+        is = b == ' ' || b == '\t';
+    else if (strcmp(name, "end_of_line") == 0)
+        is = b >= '\n' && b <= '\r';
+    else if (strcmp(name, "newline") == 0)
+        is = b == '\n';
+    else if (strcmp(name, "cntrl") == 0)
+        is = iscntrl(b);
+    else if (strcmp(name, "print") == 0)
+        is = wide || isprint(b);
+    else if (strcmp(name, "ascii") == 0)
+        is = !wide;
     else if (strcmp(name, "upper") == 0)
         is = isupper(b);
     else if (strcmp(name, "lower") == 0)
@@ -473,7 +518,8 @@ void bl_builtins_atom(void) {
         {"atomic_list_concat", 2, atomic_list_concat_2},
         {"atomic_list_concat", 3, atomic_list_concat_3},
         {"term_to_atom", 2, term_to_atom_2},
-        {"char_type", 2, char_type_2},
+        {"atom_to_term", 3, atom_to_term_3},
+        {"$char_class", 2, char_class_2},
     };
     static const struct bl_builtin_row more[] = {
         {"atom_concat", 3, atom_concat_3},

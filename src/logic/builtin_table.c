@@ -11,9 +11,7 @@
 
 #include <string.h>
 
-static int design_of(struct bl_machine *m, bl_word t, int *design) {
-    t = bl_deref(t);
-    *design = -1;
+static int one_property(struct bl_machine *m, bl_word t, int *design) {
     if (t == BL_ATOM(shared))
         *design = BL_TABLE_FS;
     else if (t == BL_ATOM(subgoal_shared))
@@ -26,12 +24,38 @@ static int design_of(struct bl_machine *m, bl_word t, int *design) {
     return BL_TRUE;
 }
 
+// One property, or several as in (subsumptive, shared).
+static int design_of(struct bl_machine *m, bl_word t, int *design) {
+    t = bl_deref(t);
+    while (bl_tag(t) == BL_STR && *bl_ptr(t) == BL_FN(comma_2)) {
+        if (one_property(m, bl_deref(bl_ptr(t)[1]), design) != BL_TRUE)
+            return BL_THROW;
+        t = bl_deref(bl_ptr(t)[2]);
+    }
+    return one_property(m, t, design);
+}
+
+// p//1, a grammar's nonterminal, is p/3.
+static bool is_nonterminal(bl_word t, bl_word *functor) {
+    if (bl_tag(t) != BL_STR || *bl_ptr(t) != bl_functor(BL_ATOM(intdiv), 2))
+        return false;
+    const bl_word name = bl_deref(bl_ptr(t)[1]);
+    const bl_word n = bl_deref(bl_ptr(t)[2]);
+    if (!bl_is_atom(name) || !bl_is_int(n) || bl_int_value(n) < 0 ||
+        bl_int_value(n) > BL_MAX_ARITY - 2)
+        return false;
+    *functor = bl_functor(name, (uint32_t)bl_int_value(n) + 2);
+    return true;
+}
+
 // p/2, or p(_, _) with a mode for some arguments.
 static int take_tabled(struct bl_machine *m, bl_word t, bl_word *functor,
                        struct bl_modes **modes) {
     *modes = NULL;
     while (bl_tag(t) == BL_STR && *bl_ptr(t) == BL_FN(colon_2))
         t = bl_deref(bl_ptr(t)[2]);
+    if (is_nonterminal(t, functor))
+        return BL_TRUE;
     if (bl_tag(t) != BL_STR || *bl_ptr(t) == BL_FN(slash_2))
         return bl_take_indicator(m, t, functor);
     *functor = *bl_ptr(t);

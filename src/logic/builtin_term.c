@@ -186,6 +186,8 @@ static int arg_3(struct bl_machine *m, bl_word *a) {
         int64_t i;
         if (bl_take_int(m, n, &i) != BL_TRUE)
             return BL_THROW;
+        if (i < 0)
+            return bl_throw_domain(m, "not_less_than_zero", n);
         if (i < 1 || i > arity)
             return BL_FAIL;
         return bl_answer(m, a[2], bl_term_args(t)[i - 1]);

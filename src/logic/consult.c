@@ -71,6 +71,8 @@ bool bl_find_source(const char *name, char *path, size_t size) {
 
 // ---- messages
 
+enum { SHOWN = 160 }; // bytes of a line
+
 static void show_line(const struct loading *l, size_t at, uint32_t column) {
     const char *const text = l->source.text;
     size_t start = at;
@@ -79,9 +81,19 @@ static void show_line(const struct loading *l, size_t at, uint32_t column) {
     size_t end = at;
     while (end < l->source.length && text[end] != '\n')
         end++;
-    const int width = end - start > 160 ? 160 : (int)(end - start);
+    if (column > SHOWN * 3 / 4) { // of a long line, what is around the column
+        start += column - SHOWN / 2;
+        column = SHOWN / 2;
+        while (start < end && ((unsigned char)text[start] & 0xc0) == 0x80) {
+            start++; // not within a character
+            column--;
+        }
+    }
+    if (start > end)
+        start = end;
+    const int width = end - start > SHOWN ? SHOWN : (int)(end - start);
     fprintf(stderr, "    %.*s\n    ", width, text + start);
-    for (uint32_t i = 1; i < column && i < 160; i++)
+    for (uint32_t i = 1; i < column; i++)
         fputc(text[start + i - 1] == '\t' ? '\t' : ' ', stderr);
     fputs("^\n", stderr);
 }

@@ -348,6 +348,12 @@ dcg_translate_rule((H --> B), (H1 :- B1)) :-
 
 % ---- the database and flags
 
+current_op(P, _, _) :-
+    nonvar(P), \+ ( integer(P), P >= 0, P =< 1200 ), throw(error(domain_error(operator_priority, P), _)).
+current_op(_, T, _) :-
+    nonvar(T), \+ memberchk(T, [xfx, xfy, yfx, fy, fx, xf, yf]),
+    throw(error(domain_error(operator_specifier, T), _)).
+current_op(_, _, N) :- nonvar(N), \+ atom(N), throw(error(type_error(atom, N), _)).
 current_op(P, T, N) :- '$ops'(L), '$member'(op(P, T, N), L).
 current_prolog_flag(F, V) :- '$flags'(L), '$member'(F-V, L).
 current_predicate(PI) :-
@@ -409,7 +415,6 @@ string_chars(A, L) :- atom_chars(A, L).
 string_to_atom(A, A).
 atom_string(A, S) :- ( var(A) -> A = S ; S = A ).
 number_string(N, S) :- atom_number(S, N).
-atom_to_term(A, T, []) :- term_to_atom(T, A).
 assertion(G) :- ( \+ \+ call(G) -> true ; throw(error(assertion_failed(G), _)) ).
 nb_current(K, V) :- catch(nb_getval(K, V), _, fail).
 

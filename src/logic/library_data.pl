@@ -326,3 +326,29 @@ get_returns(C, R, R) :- get_returns(C, R).
 get_returns_for_call(G, T) :- tabled_call(V, _), V =@= G, !, call(G), T = G.
 get_call(G, C, R) :- get_calls(V, C, R), V =@= G, !, V = G.
 get_residual(G, []) :- tabled_call(V, _), G = V, call(V).
+
+% classes of characters
+char_type(C, T) :- nonvar(C), !, '$char_type'(T, C).
+char_type(C, T) :- between(1, 255, N), char_code(C, N), '$char_type'(T, C).
+code_type(C, T) :- integer(C), !, char_code(H, C), '$code_type'(T, H).
+code_type(C, T) :- nonvar(C), !, '$code_type'(T, C).
+code_type(C, T) :- between(1, 255, C), char_code(H, C), '$code_type'(T, H).
+'$code_type'(T, H) :- nonvar(T), T =.. [F, X], '$case_type'(F), !, G =.. [F, Y], '$char_type'(G, H), char_code(Y, X).
+'$code_type'(T, H) :- '$char_type'(T, H).
+'$case_type'(upper).
+'$case_type'(lower).
+'$case_type'(to_lower).
+'$case_type'(to_upper).
+'$char_type'(T, C) :-
+    var(T), !,
+    member(T, [alnum, alpha, ascii, cntrl, csym, csymf, digit, end_of_line, graph, lower, newline,
+               print, punct, space, upper, white]),
+    '$char_class'(C, T).
+'$char_type'(digit(W), C) :- !, '$char_class'(C, digit), char_code(C, N), W is N - 0'0.
+'$char_type'(xdigit(W), C) :- !,
+    downcase_atom(C, D), nth0(W, ['0','1','2','3','4','5','6','7','8','9',a,b,c,d,e,f], D), !.
+'$char_type'(upper(L), C) :- !, '$char_class'(C, upper), downcase_atom(C, L).
+'$char_type'(lower(U), C) :- !, '$char_class'(C, lower), upcase_atom(C, U).
+'$char_type'(to_lower(L), C) :- !, downcase_atom(C, L).
+'$char_type'(to_upper(U), C) :- !, upcase_atom(C, U).
+'$char_type'(T, C) :- '$char_class'(C, T).

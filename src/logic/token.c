@@ -194,6 +194,19 @@ static const char *escape_number(struct bl_source *s, int radix,
     return NULL;
 }
 
+// Behind `\u` or `\U`: so many digits.
+static const char *escape_unicode(struct bl_source *s, unsigned digits,
+                                  uint32_t *code) {
+    uint32_t n = 0;
+    for (unsigned i = 0; i < digits; i++) {
+        if (digit_value(peek(s, 0)) >= 16)
+            return "escape without enough digits";
+        n = n * 16 + (uint32_t)digit_value(take(s));
+    }
+    *code = n;
+    return n > 0x10ffff ? "escape names no character" : NULL;
+}
+
 // Behind a backslash. *nothing: a line that goes on.
 static const char *escape(struct bl_source *s, uint32_t *code, bool *nothing) {
     static const char names[] = "abfnrtv0esz\\'\"`";
@@ -215,6 +228,10 @@ static const char *escape(struct bl_source *s, uint32_t *code, bool *nothing) {
     if (c == 'x') {
         take(s);
         return escape_number(s, 16, code);
+    }
+    if (c == 'u' || c == 'U') {
+        take(s);
+        return escape_unicode(s, c == 'u' ? 4 : 8, code);
     }
     if (c >= '0' && c <= '7')
         return escape_number(s, 8, code);
@@ -289,9 +306,8 @@ static void character_code(struct bl_lexer *x, struct bl_token *t) {
     }
     const char *p = s->text + s->at;
     t->i = bl_utf8_get(&p, s->text + s->length);
-    if (c == '\'' && peek(s, 1) == '\'')
-        take(s);
-    for (const char *q = s->text + s->at; q < p; q++)
+    const bool doubled = c == '\'' && peek(s, 1) == '\'';
+    for (const char *q = s->text + s->at; q < p + doubled; q++)
         take(s);
 }
 
