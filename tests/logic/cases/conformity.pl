@@ -29,7 +29,7 @@ main :-
     try(arg(-1, f(a), _)), try(atom_chars(_, [a,f(b)])), try(atom_chars(_, [a,_])),
     try(current_op(1201, _, _)), try(current_op(_, yfz, _)), try(_ is 2 ^ -1),
     P is 2 ** -1, Q = 0''', atom_length([], N), U = "\u00e9\U0001F600", atom_codes(A, [0'\u00e9]),
-    writeq(P), write(' '), write(Q), write(' '), write(N), write(' '), write(U), write(' '), 
+    writeq(P), write(' '), write(Q), write(' '), write(N), write(' '), write(U), write(' '),
     write(''''), write(A), writeln(''''),
     term_to_atom(T, []), term_to_atom(S, 'f(a) % nothing more'), write(T), write(' '), writeln(S),
     atom_to_term('p(X,Y,X,_)', p(X,Y,_,_), B), findall(M, member(M=_, B), Ms), writeq(Ms),
