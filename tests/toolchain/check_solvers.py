@@ -5,13 +5,18 @@ the system calls of Linux 3.10.
 
     bigleaf-bench build minisat cadical drat-trim --into bin
     tests/toolchain/check_solvers.py [--seconds=N] bin FILE.cnf...
+    tests/toolchain/check_solvers.py bin
 
-Every variant of every SAT solver in the folder runs on every file, switched on
-and off. Its answer must be the one of the plain variant outside, exit status
-and model or core alike. The proofs of those that write some are checked by
-drat-trim, the same proof once. A file on which the plain variant takes more CPU
-time than N seconds (without the option: 300) is left out for that solver, and
-said; a proof on which drat-trim runs ten times as long is said too.
+Without a file every program in the folder of which a recipe has smoke tests
+answers them there, in all variants, switched on and off.
+
+With files every variant of every SAT solver in the folder runs on every file,
+switched on and off. Its answer must be the one of the plain variant outside,
+exit status and model or core alike. The proofs of those that write some are
+checked by drat-trim, the same proof once. A file on which the plain variant
+takes more CPU time than N seconds (without the option: 300) is left out for
+that solver, and said; a proof on which drat-trim runs ten times as long is said
+too.
 
 Needs root, for chroot. Exit status: 0 all agree; 1 one does not; 2 wrong usage;
 3 the machine lacks something.
@@ -27,12 +32,14 @@ import signal
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+RECIPES = HERE.parents[1] / "solvers"
 SWITCHES = {
     "plain": ({},),
     "bigleaf": ({}, {"BIGLEAF": "off"}, {"BIGLEAF_PAGES": "base"}),
@@ -96,7 +103,8 @@ class Cage:
 
     def __init__(self, folder: Path) -> None:
         self.root, self.gate = folder / "root", folder / "old_kernel"
-        self.root.mkdir()
+        (self.root / "dev").mkdir(parents=True)
+        (self.root / "dev/null").touch()  # which minisat+ cannot do without
         subprocess.run(
             ["cc", HERE / "old_kernel.c", "-o", self.gate], check=True
         )
@@ -111,11 +119,16 @@ class Cage:
             shutil.copy2(file, place)
         return f"/{file.name}"
 
+    def end(
+        self, program: Path, words: tuple[str, ...], env: dict[str, str]
+    ) -> subprocess.CompletedProcess[str]:
+        line = [self.gate, "-r", self.root, f"/{program.name}", *words]
+        return subprocess.run(line, env=env, capture_output=True, text=True)
+
     def run(
         self, program: Path, words: tuple[str, ...], env: dict[str, str]
     ) -> tuple[int, list[str]] | int:
-        line = [self.gate, "-r", self.root, f"/{program.name}", *words]
-        done = subprocess.run(line, env=env, capture_output=True, text=True)
+        done = self.end(program, words, env)
         if done.returncode == 77:
             return 77
         return done.returncode, ANSWER.findall(done.stdout)
@@ -199,6 +212,26 @@ class Bench:
         what = f"{name} {variant} {env or ''} {formula.name}: {status} {verdict}"
         self.say("good" if good else "WRONG", what)
 
+    def smoke(self, test: dict) -> None:
+        """A smoke test of a recipe, by all variants of its program."""
+        name, *rest = test["words"]
+        for variant, switches in SWITCHES.items():
+            program = self.folder / f"{name}-{variant}"
+            if not program.exists():
+                continue
+            self.cage.put(program)
+            words = [re.sub(r"\{([\w.+-]+)\}", self.place, word) for word in rest]
+            for env in switches:
+                ended = self.cage.end(program, tuple(words), env)
+                good = ended.returncode == test["status"] and re.search(
+                    test["says"], ended.stdout, re.M)  # fmt: skip
+                self.say("good" if good else "WRONG",
+                         f"{name} {variant} {env or ''} {' '.join(rest)}: "
+                         f"{ended.returncode} {ended.stderr.strip()[:200]}")  # fmt: skip
+
+    def place(self, found: re.Match[str]) -> str:
+        return self.cage.put(RECIPES / "smoke" / found[1])
+
     def check(self, name: str, formula: Path) -> None:
         """All variants of one solver on one file."""
         plain = self.folder / f"{name}-plain"
@@ -219,11 +252,11 @@ def main() -> int:
     )
     parser.add_argument("--seconds", type=int, default=300, metavar="N")
     parser.add_argument("folder", type=Path)
-    parser.add_argument("files", type=Path, nargs="+", metavar="FILE")
+    parser.add_argument("files", type=Path, nargs="*", metavar="FILE")
     own = parser.parse_args()
     names = [n for n in SOLVERS if (own.folder / f"{n}-plain").exists()]
     trim = own.folder / "drat-trim-plain"
-    if not trim.exists() and any(SOLVERS[n].proves for n in names):
+    if own.files and not trim.exists() and any(SOLVERS[n].proves for n in names):
         print(f"check_solvers.py: no {trim}: bigleaf-bench build drat-trim "
               f"--into {own.folder}", file=sys.stderr)  # fmt: skip
         return 3
@@ -231,6 +264,10 @@ def main() -> int:
         checker = Checker(trim, 10 * own.seconds)
         cage = Cage(Path(scratch))
         bench = Bench(own.folder, cage, checker, own.seconds, Counter())
+        if not own.files:
+            for recipe in sorted(RECIPES.glob("*.toml")):
+                for test in tomllib.loads(recipe.read_text())["smoke"]:
+                    bench.smoke(test)
         for file in own.files:
             for name in names:
                 bench.check(name, file)
