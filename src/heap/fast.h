@@ -2,10 +2,11 @@
 //
 // The fast paths of malloc and free, inlined into the ABI functions.
 //
-// malloc asks whether the request is of 1 to 256 bytes, whether the thread has
+// malloc asks whether the request is of at most 1 KiB, whether the thread has
 // a local (not before its first call, and not where the heap is switched off),
-// and whether the class's current page has a free block (`bl_no_page` has
-// none). Larger requests take bl_malloc_slow(), whose first steps are the same.
+// and whether the page that its table shows for that size has a free block
+// (`bl_no_page` has none). Larger requests take bl_malloc_slow(), whose first
+// steps are the same.
 //
 // free asks whether the address lies in the small part (NULL and foreign
 // pointers do not), whether the page's owner is this thread (a full page's
@@ -22,9 +23,10 @@ BL_COLD void bl_free_elsewhere(void *p);
 
 BL_INLINE void *bl_malloc_fast(size_t bytes) {
     const struct bl_local *local = bl_self;
-    if (BL_UNLIKELY(!bl_is_linear(bytes) || local == NULL))
+    if (BL_UNLIKELY(bytes > BL_DIRECT_MAX || local == NULL))
         return bl_malloc_slow(bytes);
-    struct bl_page *page = local->entries[bl_linear_class_of(bytes)].first;
+    const size_t steps = (bytes + BL_DIRECT_STEP - 1) / BL_DIRECT_STEP;
+    struct bl_page *page = local->direct[steps];
     if (BL_UNLIKELY(page->free == NULL))
         return bl_malloc_slow(bytes);
     return bl_page_pop(page);

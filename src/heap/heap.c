@@ -29,8 +29,11 @@ static void start(void) {
     const bool mine = !bl_load_relaxed(&begun);
     if (mine) {
         bl_store_relaxed(&begun, true);
-        for (uint32_t c = 0; c < BL_CLASSES; c++)
-            bl_pool_init(&bl_class_pools[c], "malloc", bl_class_bytes(c), c);
+        for (uint32_t c = 0; c < BL_CLASSES; c++) {
+            const size_t bytes = bl_class_bytes(c);
+            bl_pool_init(&bl_class_pools[c], "malloc", bytes, c);
+            bl_locals_direct(c, c > 0 ? bl_class_bytes(c - 1) : 0, bytes);
+        }
         bl_store_release(&ready, true);
     }
     bl_lock_release(&bl_lock_start);

@@ -59,6 +59,11 @@ void bl_page_retire(struct bl_page *page);
 void bl_page_drop(struct bl_page *page);
 // Moves the remote list to the free list; the number of blocks.
 unsigned bl_page_collect(struct bl_page *page);
+// The same; the next remote push is reported.
+void bl_page_arm(struct bl_page *page);
+// No push will be reported any more; false where one was.
+BL_MUST_USE bool bl_page_disarm(struct bl_page *page);
+bool bl_page_is_reported(const struct bl_page *page);
 void bl_page_check(const struct bl_page *page);
 
 // --- local.c -----------------------------------------------------------------

@@ -19,6 +19,12 @@ static _Atomic(bool) parked_reports; // a parked local may have revived pages
 static _Atomic(bool) started;
 static pthread_key_t end_of_thread;
 
+// Places in `direct` of the reserved pools.
+static struct direct_part {
+    uint16_t first;
+    uint16_t count;
+} direct_parts[BL_POOLS_RESERVED]; // lock:bl_lock_locals
+
 static void on_thread_end(void *local) {
     (void)local;
     bl_local_detach();
@@ -48,15 +54,38 @@ static struct bl_local *find_parked(void) {
     return NULL;
 }
 
+static void set_direct(struct bl_local *local, uint32_t index) {
+    struct bl_entry *entry = &local->entries[index];
+    entry->direct = &local->direct[direct_parts[index].first];
+    entry->direct_count = direct_parts[index].count;
+}
+
 static struct bl_local *new_local(void) {
     struct bl_local *l = bl_metadata_alloc(sizeof *l);
     if (l == NULL)
         return NULL;
+    for (unsigned i = 0; i < BL_DIRECT_SIZES; i++)
+        l->direct[i] = &bl_no_page;
     for (unsigned i = 0; i < BL_POOLS_MAX; i++)
-        l->entries[i].first = &bl_no_page;
+        bl_entry_init(&l->entries[i]);
+    for (unsigned i = 0; i < BL_POOLS_RESERVED; i++)
+        set_direct(l, i);
     l->next = all_locals;
     all_locals = l;
     return l;
+}
+
+void bl_locals_direct(uint32_t index, size_t above, size_t most) {
+    if (most > BL_DIRECT_MAX)
+        return;
+    const size_t first = above == 0 ? 0 : above / BL_DIRECT_STEP + 1;
+    const size_t last = most / BL_DIRECT_STEP;
+    bl_lock_acquire(&bl_lock_locals);
+    direct_parts[index].first = (uint16_t)first;
+    direct_parts[index].count = (uint16_t)(last - first + 1);
+    for (struct bl_local *l = all_locals; l; l = l->next)
+        set_direct(l, index);
+    bl_lock_release(&bl_lock_locals);
 }
 
 struct bl_local *bl_local_attach(void) {
@@ -88,15 +117,19 @@ static void make_global(struct bl_page *page) {
     bl_lock_release(&bl_lock_pages);
 }
 
-static void give_up_entry(struct bl_entry *entry) {
+// A page with a report under way stays with the local, as full ones do.
+static void give_up_entry(struct bl_entry *entry, uintptr_t owner) {
     while (entry->first != &bl_no_page) {
         struct bl_page *page = entry->first;
         bl_chain_remove(entry, page);
-        bl_page_collect(page);
-        if (page->used == 0)
+        if (!bl_page_disarm(page)) {
+            bl_store_relaxed(&page->owner, owner | BL_PAGE_FULL);
+            bl_full_push(entry, page);
+        } else if (page->used == 0) {
             bl_page_retire(page);
-        else
+        } else {
             make_global(page);
+        }
     }
 }
 
@@ -106,7 +139,7 @@ void bl_local_detach(void) {
         return;
     bl_revived_drain(local, local);
     for (unsigned i = 0; i < BL_POOLS_MAX; i++)
-        give_up_entry(&local->entries[i]);
+        give_up_entry(&local->entries[i], (uintptr_t)local);
     bl_self = NULL;
     bl_lock_acquire(&bl_lock_locals);
     bl_lock_acquire(&bl_lock_pages);
@@ -124,7 +157,7 @@ void bl_local_trim(struct bl_local *local) {
     local->trimmed_at = local->pages_taken;
     for (unsigned i = 0; i < BL_POOLS_MAX; i++) {
         struct bl_page *page = local->entries[i].first;
-        if (page == &bl_no_page || page->used > 0)
+        if (page == &bl_no_page || page->used > 0 || bl_page_is_reported(page))
             continue;
         bl_chain_remove(&local->entries[i], page);
         bl_page_drop(page);
@@ -151,6 +184,7 @@ void bl_page_report(struct bl_page *page) {
         bl_store_relaxed(&parked_reports, true);
 }
 
+// Available ones are `self`'s own: a parked local has none.
 static void take_up(struct bl_page *page, struct bl_local *from,
                     struct bl_local *self) {
     if (bl_page_state(page) == BL_PAGE_DELETED) {
@@ -158,10 +192,12 @@ static void take_up(struct bl_page *page, struct bl_local *from,
         return;
     }
     const uint32_t index = page->pool->index;
-    bl_full_remove(&from->entries[index], page);
-    bl_store_relaxed(&page->owner, (uintptr_t)self);
-    bl_page_collect(page);
-    bl_chain_push_last(&self->entries[index], page);
+    if (bl_page_state(page) == BL_PAGE_FULL_LIST) {
+        bl_full_remove(&from->entries[index], page);
+        bl_store_relaxed(&page->owner, (uintptr_t)self);
+        bl_chain_push_last(&self->entries[index], page);
+    }
+    bl_page_arm(page);
     if (page->used == 0)
         bl_page_emptied(page);
 }
@@ -210,6 +246,8 @@ static void check_entry(const struct bl_entry *entry, uintptr_t owner) {
         bl_page_check(page);
     }
     BL_CHECK(entry->last == prev);
+    for (uint32_t i = 0; i < entry->direct_count; i++)
+        BL_CHECK(entry->direct[i] == entry->first);
     for (page = entry->full; page; page = page->next)
         BL_CHECK_EQ(bl_load_relaxed(&page->owner), owner | BL_PAGE_FULL);
 }

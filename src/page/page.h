@@ -13,9 +13,9 @@
 //    block's page follows from its address alone, blocks may fill the page
 //    exactly, and no overrun of a block reaches a header.
 //  * Any thread may free. A block of another thread's page goes on the page's
-//    *remote* list by one atomic push; the owner collects it. A full page is
-//    on no chain of available pages, so the first remote free of one also
-//    *reports* the page to its owner's list of revived pages.
+//    *remote* list by one atomic push; the owner collects it. The first push
+//    also *reports* the page to its owner's list of revived pages, since a
+//    full page is on no chain of available ones.
 //  * Blocks are carved little by little, so memory is touched when needed.
 //
 // Counting identity of a page, kept by its owner:
@@ -61,7 +61,7 @@ struct bl_page {
     char *start;    // const: first byte of the page
     uintptr_t seal; // const: of this life of the page; odd
     // Second line: chains, and what other threads write.
-    _Alignas(64) _Atomic(uintptr_t) remote; // blocks, plus BL_REMOTE_NOTIFY
+    _Alignas(64) _Atomic(uintptr_t) remote; // blocks, see BL_REMOTE_NOTIFY
     struct bl_pool *pool;                   // const; NULL: no page of blocks
     struct bl_page *next;                   // in the chain of the state
     struct bl_page *prev;
@@ -74,8 +74,11 @@ _Static_assert(BL_PAGE_SLICES_MAX * sizeof(struct bl_page) <= UINT16_MAX,
 // Of `owner`. Nobody's is not NULL: a thread without a local would match it.
 #define BL_PAGE_FULL ((uintptr_t)1)
 #define BL_NOBODY ((uintptr_t)2)
-// Of `remote`: the next push is to be reported.
+// Of `remote`: the next push is to be reported. The upper bits count blocks.
 #define BL_REMOTE_NOTIFY ((uintptr_t)1)
+#define BL_REMOTE_COUNT_SHIFT 48 // above every address of a process
+#define BL_REMOTE_ADDRESS                                                      \
+    (((uintptr_t)1 << BL_REMOTE_COUNT_SHIFT) - 1 - BL_REMOTE_NOTIFY)
 
 enum bl_page_state {
     BL_PAGE_NONE,      // the slice holds no page, or is not a first one
@@ -85,18 +88,28 @@ enum bl_page_state {
     BL_PAGE_SPAN       // one block, of no local
 };
 
-// `first` is never NULL: an empty chain shows `bl_no_page`.
+// `first` is never NULL: an empty chain shows `bl_no_page`. `direct` are the
+// places of its local's table that show `first` too.
 struct bl_entry {
     struct bl_page *first;
     struct bl_page *last;
     struct bl_page *full;
+    struct bl_page **direct;
+    uint32_t direct_count;
 };
 
 #define BL_POOLS_MAX 256     // shared pools, size classes among them
 #define BL_POOLS_RESERVED 96 // the first numbers: size classes
 #define BL_VOIDS_MAX 16
 
+// Blocks of up to so many bytes are looked up by their size alone.
+#define BL_DIRECT_MAX 1024
+#define BL_DIRECT_STEP 16
+#define BL_DIRECT_SIZES (BL_DIRECT_MAX / BL_DIRECT_STEP + 1)
+
 struct bl_local {
+    // [i]: first page of the smallest class for i steps of bytes.
+    struct bl_page *direct[BL_DIRECT_SIZES];
     struct bl_entry entries[BL_POOLS_MAX];
     _Atomic(struct bl_page *) revived; // reported, most recent first
     uint32_t voids[BL_VOIDS_MAX];      // slices kept for the next pages
@@ -249,6 +262,10 @@ BL_MUST_USE bool bl_span_resize(struct bl_page *page, size_t bytes);
 // 64 KiB), and makes it shared pool number `index`.
 void bl_pool_init(struct bl_pool *pool, const char *name, size_t block_bytes,
                   uint32_t index);
+// Reserved pool number `index` serves requests of more than `above` bytes and
+// at most `most`, multiples of BL_DIRECT_STEP: every local's table shows it
+// where they are small enough. Called before the pool is used.
+void bl_locals_direct(uint32_t index, size_t above, size_t most);
 // Gives up the calling thread's local: pages with free blocks become global.
 void bl_local_detach(void);
 

@@ -8,12 +8,12 @@
 //                  v  thread ends                       | all blocks free
 //               global, adopted later by any thread -----
 //
-// A page of a local goes from available to full by its owner alone, which then
-// leaves BL_REMOTE_NOTIFY in `remote`. Two may take that mark away, by a
-// compare-and-swap that one of them wins: the owner, freeing a block of its
-// own, which makes the page available at once; or a remote thread, which
-// reports the page and leaves the rest to the owner. So a page is reported at
-// most once, and is never retired with a report under way.
+// The owner alone takes a page from available to full and back, without any
+// atomic operation. A page of a local is *armed* while `remote` holds
+// BL_REMOTE_NOTIFY and no block. The first remote push disarms and reports it,
+// and only the owner, taking the page off its list of reports, arms it again.
+// So a page is on one such list at most once; what is not armed is never
+// retired. Global pages, which nobody would hear of, are not armed.
 //
 #include "page/internal.h"
 
@@ -44,25 +44,44 @@ static void carve(struct bl_page *page) {
     page->carved += count;
 }
 
-// Pairs with the release of the remote push: the blocks' last contents are
-// visible before they are handed out again. Not for a page with the mark.
-unsigned bl_page_collect(struct bl_page *page) {
-    if (bl_load_relaxed(&page->remote) == 0)
+// Moves the remote blocks to the free list and leaves `remote` as asked for.
+// Pairs with the swap of the remote push: the blocks' last contents are visible
+// before they are handed out again, and who finds the mark may write the link
+// by which the page hung on the list of reports.
+static unsigned collect(struct bl_page *page, uintptr_t leave) {
+    const uintptr_t remote = bl_exchange_acq_rel(&page->remote, leave);
+    const unsigned count = (unsigned)(remote >> BL_REMOTE_COUNT_SHIFT);
+    struct bl_block *first = (struct bl_block *)(remote & BL_REMOTE_ADDRESS);
+    if (first == NULL)
         return 0;
-    const uintptr_t list = bl_exchange_acquire(&page->remote, 0);
-    BL_ASSERT((list & BL_REMOTE_NOTIFY) == 0);
-    unsigned count = 0;
-    struct bl_block *block = (struct bl_block *)list;
-    while (block) {
-        struct bl_block *next = block->next;
-        block->next = page->free;
-        page->free = block;
-        block = next;
-        count++;
+    if (page->free != NULL) {
+        struct bl_block *last = first;
+        while (last->next)
+            last = last->next;
+        last->next = page->free;
     }
+    page->free = first;
     BL_ASSERT(page->used >= count);
     page->used -= count;
     return count;
+}
+
+unsigned bl_page_collect(struct bl_page *page) {
+    const bool any = bl_load_relaxed(&page->remote) & BL_REMOTE_ADDRESS;
+    return any ? collect(page, 0) : 0;
+}
+
+void bl_page_arm(struct bl_page *page) { collect(page, BL_REMOTE_NOTIFY); }
+
+// Pairs with the swap of remote_push(): one of the two has the mark.
+bool bl_page_disarm(struct bl_page *page) {
+    uintptr_t mark = BL_REMOTE_NOTIFY;
+    return bl_cas_strong_acq_rel(&page->remote, &mark, 0);
+}
+
+bool bl_page_is_reported(const struct bl_page *page) {
+    return !page->pool->is_private &&
+           !(bl_load_acquire(&page->remote) & BL_REMOTE_NOTIFY);
 }
 
 static bool has_block(struct bl_page *page) {
@@ -72,18 +91,11 @@ static bool has_block(struct bl_page *page) {
     return page->free != NULL;
 }
 
-// False where blocks came back meanwhile, and the page is not full after all.
-static bool mark_full(struct bl_entry *entry, struct bl_page *page,
+static void mark_full(struct bl_entry *entry, struct bl_page *page,
                       uintptr_t owner) {
-    uintptr_t nothing = 0;
-    // Pairs with the swaps of remote_push() and free_into_full().
-    if (!page->pool->is_private &&
-        !bl_cas_strong_acq_rel(&page->remote, &nothing, BL_REMOTE_NOTIFY))
-        return false;
     bl_store_relaxed(&page->owner, owner | BL_PAGE_FULL);
     bl_chain_remove(entry, page);
     bl_full_push(entry, page);
-    return true;
 }
 
 static uint32_t take_locked(unsigned slices, unsigned align, bool open,
@@ -156,7 +168,7 @@ struct bl_page *bl_page_new(struct bl_pool *pool, uintptr_t owner) {
     page->pool = pool;
     page->seal = next_seal();
     page->start = bl_slice_start(slice);
-    bl_store_relaxed(&page->remote, 0);
+    bl_store_relaxed(&page->remote, pool->is_private ? 0 : BL_REMOTE_NOTIFY);
     bl_page_link_slices(page, pool->slices);
     bl_store_relaxed(&page->owner, owner);
     BL_COUNT(pages_fresh);
@@ -182,7 +194,8 @@ void bl_page_drop(struct bl_page *page) {
 }
 
 void bl_page_retire(struct bl_page *page) {
-    BL_ASSERT(page->used == 0 && bl_load_relaxed(&page->remote) == 0);
+    BL_ASSERT(page->used == 0 &&
+              !(bl_load_relaxed(&page->remote) & BL_REMOTE_ADDRESS));
     struct bl_local *self = bl_self;
     if (page->slices > 1 || page->pool->is_private || self == NULL ||
         self->void_count >= BL_VOIDS_MAX / 2) {
@@ -207,6 +220,7 @@ static struct bl_page *adopt_global(struct bl_pool *pool, uintptr_t owner) {
     if (page == &bl_no_page)
         return NULL;
     bl_store_relaxed(&page->owner, owner);
+    bl_page_arm(page);
     BL_COUNT(pages_adopted);
     return page;
 }
@@ -252,7 +266,8 @@ void bl_page_emptied(struct bl_page *page) {
     const uintptr_t owner = bl_load_relaxed(&page->owner) & ~BL_PAGE_FULL;
     struct bl_entry *entry = bl_entry_of(page, owner);
     if (bl_page_state(page) != BL_PAGE_AVAILABLE ||
-        (entry->first == page && page->next == NULL))
+        (entry->first == page && page->next == NULL) ||
+        bl_page_is_reported(page))
         return;
     bl_chain_remove(entry, page);
     bl_page_retire(page);
@@ -265,11 +280,6 @@ static void free_into_full(struct bl_page *page, void *p, uintptr_t owner,
         bl_misuse(call, page, p);
     bl_page_push(page, p);
     page->used--;
-    uintptr_t mark = BL_REMOTE_NOTIFY;
-    // Pairs with the swap of remote_push(): one of the two has the page.
-    if (!page->pool->is_private &&
-        !bl_cas_strong_acq_rel(&page->remote, &mark, 0))
-        return; // reported: it comes back with the revived ones
     struct bl_entry *entry = bl_entry_of(page, owner);
     bl_full_remove(entry, page);
     bl_store_relaxed(&page->owner, owner);
@@ -279,13 +289,16 @@ static void free_into_full(struct bl_page *page, void *p, uintptr_t owner,
 }
 
 // Release: the owner, collecting, sees what this thread last did to the block.
+// Without the mark the page is reported already, or global.
 static void remote_push(struct bl_page *page, void *p) {
     struct bl_block *block = p;
     block->seal = bl_seal_of(page, p);
-    uintptr_t old = bl_load_relaxed(&page->remote);
-    do
-        block->next = (struct bl_block *)(old & ~BL_REMOTE_NOTIFY);
-    while (!bl_cas_weak_acq_rel(&page->remote, &old, (uintptr_t)p));
+    uintptr_t old = bl_load_relaxed(&page->remote), new = 0;
+    do {
+        const uintptr_t count = (old >> BL_REMOTE_COUNT_SHIFT) + 1;
+        block->next = (struct bl_block *)(old & BL_REMOTE_ADDRESS);
+        new = count << BL_REMOTE_COUNT_SHIFT | (uintptr_t)p;
+    } while (!bl_cas_weak_acq_rel(&page->remote, &old, new));
     if (old & BL_REMOTE_NOTIFY)
         bl_page_report(page);
 }

@@ -203,11 +203,7 @@ void bl_pool_free(struct bl_pool *pool, void *block) {
 // Walks over all pages of a pool.
 
 static unsigned remote_count(const struct bl_page *page) {
-    unsigned n = 0;
-    const uintptr_t list = bl_load_acquire(&page->remote) & ~BL_REMOTE_NOTIFY;
-    for (struct bl_block *b = (struct bl_block *)list; b; b = b->next)
-        n++;
-    return n;
+    return (unsigned)(bl_load_relaxed(&page->remote) >> BL_REMOTE_COUNT_SHIFT);
 }
 
 static void add_page(struct bl_pool_stats *out, const struct bl_page *page) {
@@ -255,10 +251,8 @@ void bl_pool_read_stats(const struct bl_pool *pool, struct bl_pool_stats *out) {
 
 // Blocks in use and all: nobody will ask for them again.
 static void drop_page(struct bl_page *page) {
-    const bool reported = bl_page_state(page) == BL_PAGE_FULL_LIST &&
-                          !page->pool->is_private &&
-                          !(bl_load_acquire(&page->remote) & BL_REMOTE_NOTIFY);
-    if (reported) { // hangs on a list of revived pages, and is retired there
+    const bool global = bl_load_relaxed(&page->owner) == BL_NOBODY;
+    if (!global && bl_page_is_reported(page)) { // retired when taken up
         bl_store_relaxed(&page->state, BL_PAGE_DELETED);
         return;
     }
