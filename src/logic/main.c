@@ -218,6 +218,7 @@ static int read_backing(void) {
     static const char *const names[] = {"auto", "thp", "hugetlb", "base"};
     const char *const v = getenv("BIGLEAF_PAGES");
     int i = 0;
+    bl_reservoir_expect_growth();
     if (v == NULL)
         return 0;
     if (!choose(v, names, 4, &i))

@@ -10,7 +10,10 @@
 
 #include <errno.h>
 
-struct bl_policy bl_policy = {BL_BACKING_AUTO, BL_PURGE_DELAY_MS, false};
+struct bl_policy bl_policy = {.backing = BL_BACKING_AUTO,
+                              .purge_delay_ms = BL_PURGE_DELAY_MS,
+                              .seeds = BL_SEED_UNITS,
+                              .promote_at = BL_SEED_PROMOTE_AT};
 
 // Demands to serve without asking the pool again after a refusal.
 #define POOL_BACKOFF 32

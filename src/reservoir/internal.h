@@ -19,6 +19,8 @@ struct bl_policy {
     enum bl_backing backing;
     uint64_t purge_delay_ms;
     bool leave_hugetlb; // this process forks: no more of the pool
+    size_t seeds;       // at most BL_SEED_UNITS
+    size_t promote_at;  // units
 };
 extern struct bl_policy bl_policy;
 

@@ -27,3 +27,8 @@ void bl_reservoir_check(void) {
     bl_runs_check();
     bl_lock_release(&bl_lock_reservoir);
 }
+
+void bl_reservoir_expect_growth(void) {
+    bl_policy.seeds = 1;
+    bl_policy.promote_at = 2;
+}

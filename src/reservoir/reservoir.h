@@ -87,6 +87,9 @@ struct bl_run {
 
 // Chooses backing and purge delay; may be called again at any time.
 void bl_reservoir_configure(enum bl_backing backing, uint64_t purge_delay_ms);
+// Before any memory is taken: a process that needs a second unit will need
+// many, so only the first begins on base pages, until there is a second.
+void bl_reservoir_expect_growth(void);
 
 // Claims the territory. False without memory. Caller holds `bl_lock_start`.
 BL_MUST_USE bool bl_reservoir_start(void);

@@ -84,7 +84,7 @@ static size_t units_ahead(void) {
 // and the next are tried.
 static bool map_ahead(void) {
     for (int tries = 0; tries < 8; tries++) {
-        const bool seed = small_units < BL_SEED_UNITS;
+        const bool seed = small_units < bl_policy.seeds;
         const bool reuse = free_addresses > 0;
         const size_t units = reuse || seed ? 1 : units_ahead();
         char *at = reuse ? take_free_address() : extend(units);
@@ -161,7 +161,7 @@ bool bl_unit_is_free(size_t unit) {
 
 // A heap of this size is no small process any more.
 static void promote_seeds(void) {
-    if (seeds_promoted || units_now() < BL_SEED_PROMOTE_AT ||
+    if (seeds_promoted || units_now() < bl_policy.promote_at ||
         bl_policy.backing == BL_BACKING_BASE)
         return;
     seeds_promoted = true;
