@@ -52,6 +52,13 @@ in_root bigleaf --version
 in_root bigleaf doctor || [ $? = 3 ]
 in_root bigleaf run --report true
 in_root bigleaf-bench build --list | grep -q '^minisat '
+# With all that it lacks: a C++ compiler, make, zlib.
+in_root bigleaf-bench build --variant=plain --variant=bigleaf --into=/solvers \
+    minisat
+for program in minisat-plain minisat-bigleaf; do
+    in_root "/solvers/$program" -verb=0 \
+        /usr/share/bigleaf/solvers/smoke/unsat.cnf | grep -q '^UNSATISFIABLE'
+done
 in_root bigleaf cc -static /program.c -o /program
 in_root /program
 in_root bigleaf doctor /program | grep -q 'version .* inside'
