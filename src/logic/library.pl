@@ -408,11 +408,14 @@ random_permutation(L, P) :- '$keyed'(L, K), keysort(K, S), pairs_values(S, P).
 '$keyed'([], []).
 '$keyed'([X|Xs], [R-X|Ks]) :- R is random_float, '$keyed'(Xs, Ks).
 shell(C) :- shell(C, 0).
-string_concat(A, B, C) :- atom_concat(A, B, C).
-string_length(A, N) :- atom_length(A, N).
-string_codes(A, L) :- atom_codes(A, L).
-string_chars(A, L) :- atom_chars(A, L).
-string_to_atom(A, A).
+% a string is an atom here; where one is wanted, a list of codes or of
+% characters, such as "text" is, will do
+'$text'(S, A) :- ( nonvar(S), S = [_|_] -> atom_codes(A, S) ; A = S ).
+string_concat(S, T, U) :- '$text'(S, A), '$text'(T, B), '$text'(U, C), atom_concat(A, B, C).
+string_length(S, N) :- '$text'(S, A), atom_length(A, N).
+string_codes(S, L) :- '$text'(S, A), atom_codes(A, L).
+string_chars(S, L) :- '$text'(S, A), atom_chars(A, L).
+string_to_atom(S, A) :- '$text'(S, A).
 atom_string(A, S) :- ( var(A) -> A = S ; S = A ).
 number_string(N, S) :- atom_number(S, N).
 assertion(G) :- ( \+ \+ call(G) -> true ; throw(error(assertion_failed(G), _)) ).

@@ -189,11 +189,11 @@ reset_gensym :- ( '$flag'(K, _), atom_concat('$gensym_', _, K), flag(K, _, 0), f
 
 string(_) :- fail.
 text_to_string(T, A) :- '$text_atom'(T, A).
-text_concat(A, B, C) :- atom_concat(A, B, C).
-sub_string(S, B, L, A, Sub) :- sub_atom(S, B, L, A, Sub).
-string_code(I, S, C) :- I > 0, J is I - 1, sub_atom(S, J, 1, _, A), char_code(A, C).
-string_lower(S, L) :- downcase_atom(S, L).
-string_upper(S, U) :- upcase_atom(S, U).
+text_concat(A, B, C) :- string_concat(A, B, C).
+sub_string(S, B, L, A, Sub) :- '$text'(S, T), '$text'(Sub, U), sub_atom(T, B, L, A, U).
+string_code(I, S, C) :- I > 0, J is I - 1, sub_string(S, J, 1, _, A), char_code(A, C).
+string_lower(S, L) :- '$text'(S, A), downcase_atom(A, L).
+string_upper(S, U) :- '$text'(S, A), upcase_atom(A, U).
 term_string(T, S) :- term_to_atom(T, S).
 term_string(T, S, _) :- term_to_atom(T, S).
 sformat(S, F, As) :- format(atom(S), F, As).
