@@ -92,8 +92,9 @@ BL_INLINE bool is_simple(const struct bl_pass *p, const struct bl_answer *a) {
     const intptr_t root = (intptr_t)&p->from->answers->root;
     // Acquire: pairs with the release that made the answer readable.
     const uint64_t word = bl_load_acquire(&a->word);
+    // All of the way: a far root may share the lower half of it.
     return BL_LIKELY(
-        word >> 32 == (uint32_t)((root - (intptr_t)a) >> 3) &&
+        (int32_t)(word >> 32) == (root - (intptr_t)a) >> 3 &&
         (p->kinds >> (word & ((1 << BL_TOKEN_KIND_BITS) - 1)) & 1));
 }
 
