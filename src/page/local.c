@@ -146,7 +146,10 @@ void bl_local_detach(void) {
     while (local->void_count > 0)
         bl_slices_give(local->voids[--local->void_count], 1);
     bl_lock_release(&bl_lock_pages);
-    bl_store_relaxed(&local->parked, true);
+    // Who reported since the drain above may not have seen the flag.
+    bl_exchange_acq_rel(&local->parked, true);
+    if (bl_load_relaxed(&local->revived) != NULL)
+        bl_store_relaxed(&parked_reports, true);
     bl_lock_release(&bl_lock_locals);
     BL_DISCOUNT_BY(locals_now, 1);
 }
