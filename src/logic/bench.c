@@ -16,6 +16,7 @@
 #include "logic/bench_program.h"
 #include "logic/bench_run.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,6 +116,9 @@ static void exec_child(const struct bench *b, const char *program,
         argv[n++] = folder;
     }
     argv[n] = NULL;
+    // The loader would go on without a library that it does not find.
+    if (v->preload != NULL && dlopen(v->preload, RTLD_LAZY) == NULL)
+        _exit(127);
     if (v->preload != NULL)
         setenv("LD_PRELOAD", v->preload, 1);
     if (v->backing != NULL)
