@@ -57,9 +57,7 @@ struct bl_page *bl_page_new(struct bl_pool *pool, uintptr_t owner);
 void bl_page_retire(struct bl_page *page);
 // The same with blocks in use that nobody will ask for again.
 void bl_page_drop(struct bl_page *page);
-// Moves the remote list to the free list; the number of blocks.
-unsigned bl_page_collect(struct bl_page *page);
-// The same; the next remote push is reported.
+// Moves the remote list to the free list; the next remote push is reported.
 void bl_page_arm(struct bl_page *page);
 // No push will be reported any more; false where one was.
 BL_MUST_USE bool bl_page_disarm(struct bl_page *page);

@@ -48,12 +48,12 @@ static void carve(struct bl_page *page) {
 // Pairs with the swap of the remote push: the blocks' last contents are visible
 // before they are handed out again, and who finds the mark may write the link
 // by which the page hung on the list of reports.
-static unsigned collect(struct bl_page *page, uintptr_t leave) {
+static void collect(struct bl_page *page, uintptr_t leave) {
     const uintptr_t remote = bl_exchange_acq_rel(&page->remote, leave);
-    const unsigned count = (unsigned)(remote >> BL_REMOTE_COUNT_SHIFT);
+    const uint32_t count = (uint32_t)(remote >> BL_REMOTE_COUNT_SHIFT);
     struct bl_block *first = (struct bl_block *)(remote & BL_REMOTE_ADDRESS);
     if (first == NULL)
-        return 0;
+        return;
     if (page->free != NULL) {
         struct bl_block *last = first;
         while (last->next)
@@ -63,12 +63,6 @@ static unsigned collect(struct bl_page *page, uintptr_t leave) {
     page->free = first;
     BL_ASSERT(page->used >= count);
     page->used -= count;
-    return count;
-}
-
-unsigned bl_page_collect(struct bl_page *page) {
-    const bool any = bl_load_relaxed(&page->remote) & BL_REMOTE_ADDRESS;
-    return any ? collect(page, 0) : 0;
 }
 
 void bl_page_arm(struct bl_page *page) { collect(page, BL_REMOTE_NOTIFY); }
@@ -85,8 +79,9 @@ bool bl_page_is_reported(const struct bl_page *page) {
 }
 
 static bool has_block(struct bl_page *page) {
-    if (page->free == NULL && bl_page_collect(page) == 0 &&
-        page->carved < page->capacity)
+    if (page->free == NULL && bl_load_relaxed(&page->remote) > BL_REMOTE_NOTIFY)
+        collect(page, 0);
+    if (page->free == NULL && page->carved < page->capacity)
         carve(page);
     return page->free != NULL;
 }

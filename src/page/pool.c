@@ -40,6 +40,7 @@ static void set_geometry(struct bl_pool *pool, size_t block_bytes) {
     pool->shift = (uint8_t)bl_lowest_bit(block_bytes);
     pool->inverse = inverse_of((uint32_t)(block_bytes >> pool->shift));
     BL_ASSERT(slices <= BL_PAGE_SLICES_MAX && pool->capacity > 0);
+    BL_ASSERT(pool->capacity >> (64 - BL_REMOTE_COUNT_SHIFT) == 0);
 }
 
 void bl_pool_init(struct bl_pool *pool, const char *name, size_t block_bytes,
