@@ -4,13 +4,14 @@
 //
 // malloc asks whether the request is of at most 1 KiB, whether the thread has
 // a local (not before its first call, and not where the heap is switched off),
-// and whether the page that its table shows for that size has a free block
-// (`bl_no_page` has none). Larger requests take bl_malloc_slow(), whose first
-// steps are the same.
+// and whether the cache that its table shows for that size has a block. Larger
+// requests take bl_malloc_slow(), whose first steps are the same.
 //
 // free asks whether the address lies in the small part (NULL and foreign
-// pointers do not), whether the page's owner is this thread (a full page's
-// owner is tagged, so it is not), and whether a block in use starts there.
+// pointers do not), whether a block in use starts there, and whether the
+// thread caches blocks of that page and has room for one more. Whose page it
+// is it asks without a branch: caches hold blocks of many owners, and none
+// could be predicted.
 //
 #ifndef BL_HEAP_FAST_H
 #define BL_HEAP_FAST_H
@@ -26,10 +27,10 @@ BL_INLINE void *bl_malloc_fast(size_t bytes) {
     if (BL_UNLIKELY(bytes > BL_DIRECT_MAX || local == NULL))
         return bl_malloc_slow(bytes);
     const size_t steps = (bytes + BL_DIRECT_STEP - 1) / BL_DIRECT_STEP;
-    struct bl_page *page = local->direct[steps];
-    if (BL_UNLIKELY(page->free == NULL))
+    struct bl_cache *cache = local->direct[steps];
+    if (BL_UNLIKELY(cache->first == NULL))
         return bl_malloc_slow(bytes);
-    return bl_page_pop(page);
+    return bl_cache_pop(cache);
 }
 
 BL_INLINE void bl_free_fast(void *p) {
@@ -39,11 +40,17 @@ BL_INLINE void bl_free_fast(void *p) {
         return;
     }
     struct bl_page *page = bl_page_at(offset);
-    if (BL_UNLIKELY(bl_load_relaxed(&page->owner) != (uintptr_t)bl_self)) {
-        bl_page_free_slow(page, p, "free");
+    struct bl_local *local = bl_self;
+    if (BL_LIKELY(local != NULL && !bl_is_left_to_owner(page, local) &&
+                  bl_block_is_in_use(page, p))) {
+        struct bl_cache *cache = bl_cache_for(local, page);
+        if (BL_LIKELY(--cache->room >= 0))
+            bl_cache_push(cache, page, p);
+        else
+            bl_cache_overflow(cache, page, p);
         return;
     }
-    bl_private_free(page, p, "free");
+    bl_page_free_slow(page, p, "free");
 }
 
 #endif

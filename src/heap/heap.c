@@ -32,7 +32,7 @@ static void start(void) {
         for (uint32_t c = 0; c < BL_CLASSES; c++) {
             const size_t bytes = bl_class_bytes(c);
             bl_pool_init(&bl_class_pools[c], "malloc", bytes, c);
-            bl_locals_direct(c, c > 0 ? bl_class_bytes(c - 1) : 0, bytes);
+            bl_locals_serve(c, c > 0 ? bl_class_bytes(c - 1) : 0, bytes);
         }
         bl_store_release(&ready, true);
     }
@@ -57,7 +57,7 @@ void *bl_out_of_memory(void) {
 
 static void *class_alloc(uint32_t c) {
     struct bl_local *local = bl_local_self();
-    return local ? bl_local_alloc(local, &bl_class_pools[c], c) : NULL;
+    return local ? bl_class_alloc(local, &bl_class_pools[c]) : NULL;
 }
 
 // A small heap has no fragments that would fill the holes which objects of
@@ -106,11 +106,11 @@ BL_NOINLINE static void *own_malloc(size_t bytes) {
 }
 
 void *bl_malloc_slow(size_t bytes) {
-    const struct bl_local *local = bl_self;
+    struct bl_local *local = bl_self;
     if (BL_LIKELY(local != NULL && bytes <= BL_CLASS_MAX)) {
-        struct bl_page *page = local->entries[bl_class_of(bytes)].first;
-        if (BL_LIKELY(page->free != NULL))
-            return bl_page_pop(page);
+        struct bl_cache *cache = &local->caches[bl_class_of(bytes)];
+        if (BL_LIKELY(cache->first != NULL))
+            return bl_cache_pop(cache);
     }
     const struct bl_libc_heap *libc = bl_libc();
     return libc ? libc->malloc(bytes) : own_malloc(bytes);
@@ -226,7 +226,11 @@ size_t bl_usable_size(const void *p) {
     bl_misuse("malloc_usable_size", NULL, p);
 }
 
-size_t bl_heap_trim(void) { return bl_reservoir_purge(true); }
+size_t bl_heap_trim(void) {
+    if (bl_self != NULL)
+        bl_local_empty(bl_self);
+    return bl_reservoir_purge(true);
+}
 
 void bl_heap_info(struct mallinfo2 *out) {
     *out = (struct mallinfo2){0};

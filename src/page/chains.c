@@ -13,12 +13,6 @@ void bl_entry_init(struct bl_entry *entry) {
     *entry = (struct bl_entry){.first = &bl_no_page};
 }
 
-static void set_first(struct bl_entry *entry, struct bl_page *page) {
-    entry->first = page;
-    for (uint32_t i = 0; i < entry->direct_count; i++)
-        entry->direct[i] = page;
-}
-
 void bl_chain_push_first(struct bl_entry *entry, struct bl_page *page) {
     bl_store_relaxed(&page->state, BL_PAGE_AVAILABLE);
     page->prev = NULL;
@@ -27,7 +21,7 @@ void bl_chain_push_first(struct bl_entry *entry, struct bl_page *page) {
         page->next->prev = page;
     else
         entry->last = page;
-    set_first(entry, page);
+    entry->first = page;
 }
 
 void bl_chain_push_last(struct bl_entry *entry, struct bl_page *page) {
@@ -37,7 +31,7 @@ void bl_chain_push_last(struct bl_entry *entry, struct bl_page *page) {
     if (page->prev)
         page->prev->next = page;
     else
-        set_first(entry, page);
+        entry->first = page;
     entry->last = page;
 }
 
@@ -46,7 +40,7 @@ void bl_chain_remove(struct bl_entry *entry, struct bl_page *page) {
     if (page->prev)
         page->prev->next = page->next;
     else
-        set_first(entry, page->next ? page->next : &bl_no_page);
+        entry->first = page->next ? page->next : &bl_no_page;
     if (page->next)
         page->next->prev = page->prev;
     else

@@ -63,6 +63,22 @@ void bl_page_arm(struct bl_page *page);
 BL_MUST_USE bool bl_page_disarm(struct bl_page *page);
 bool bl_page_is_reported(const struct bl_page *page);
 void bl_page_check(const struct bl_page *page);
+// First page of the entry, with a free block; NULL without memory.
+struct bl_page *bl_entry_page(struct bl_entry *entry, struct bl_pool *pool,
+                              uintptr_t owner);
+// `count` blocks that nobody uses, sealed and linked from `first` to `last`,
+// become free ones of the page.
+void bl_page_return(struct bl_page *page, struct bl_block *first,
+                    struct bl_block *last, uint32_t count);
+// The same for a block in use.
+void bl_page_return_one(struct bl_page *page, void *p);
+
+// --- cache.c -----------------------------------------------------------------
+
+void bl_cache_open(struct bl_cache *cache, size_t block_bytes);
+// Returns the blocks of the calling thread's caches to their pages.
+void bl_caches_return(struct bl_local *local);
+void bl_cache_check(const struct bl_local *local, uint32_t index);
 
 // --- local.c -----------------------------------------------------------------
 
@@ -74,15 +90,17 @@ void bl_page_report(struct bl_page *page);
 // Called on slow paths, without locks: now and then it returns what has been
 // warm for longer than the purge delay. `self` may be NULL.
 void bl_local_turn(struct bl_local *self);
+// Block size of a reserved pool; 0 where it serves nothing.
+size_t bl_served_bytes(uint32_t index);
 // Calls `visit` for every local there is; holds bl_lock_locals.
 void bl_locals_each(void (*visit)(struct bl_local *, void *), void *context);
 
-static inline struct bl_entry *bl_entry_of(const struct bl_page *page,
-                                           uintptr_t owner) {
+static inline struct bl_entry *bl_entry_of(const struct bl_page *page) {
     struct bl_pool *pool = page->pool;
     if (pool->is_private)
         return &pool->own;
-    return &((struct bl_local *)owner)->entries[pool->index];
+    struct bl_local *owner = (struct bl_local *)bl_load_relaxed(&page->owner);
+    return &owner->entries[pool->index];
 }
 
 #endif

@@ -19,11 +19,11 @@ static _Atomic(bool) parked_reports; // a parked local may have revived pages
 static _Atomic(bool) started;
 static pthread_key_t end_of_thread;
 
-// Places in `direct` of the reserved pools.
-static struct direct_part {
-    uint16_t first;
-    uint16_t count;
-} direct_parts[BL_POOLS_RESERVED]; // lock:bl_lock_locals
+// The sizes, in steps of BL_DIRECT_STEP bytes, that each reserved pool serves.
+static struct served {
+    size_t least;
+    size_t most;
+} all_served[BL_POOLS_RESERVED]; // lock:bl_lock_locals
 
 static void on_thread_end(void *local) {
     (void)local;
@@ -54,10 +54,15 @@ static struct bl_local *find_parked(void) {
     return NULL;
 }
 
-static void set_direct(struct bl_local *local, uint32_t index) {
-    struct bl_entry *entry = &local->entries[index];
-    entry->direct = &local->direct[direct_parts[index].first];
-    entry->direct_count = direct_parts[index].count;
+static void serve(struct bl_local *local, uint32_t index) {
+    const struct served *sizes = &all_served[index];
+    if (sizes->most == 0)
+        return;
+    bl_cache_open(&local->caches[index], sizes->most);
+    for (size_t bytes = sizes->least;
+         bytes <= sizes->most && bytes <= BL_DIRECT_MAX;
+         bytes += BL_DIRECT_STEP)
+        local->direct[bytes / BL_DIRECT_STEP] = &local->caches[index];
 }
 
 static struct bl_local *new_local(void) {
@@ -65,28 +70,26 @@ static struct bl_local *new_local(void) {
     if (l == NULL)
         return NULL;
     for (unsigned i = 0; i < BL_DIRECT_SIZES; i++)
-        l->direct[i] = &bl_no_page;
+        l->direct[i] = &l->caches[BL_NO_CACHE];
     for (unsigned i = 0; i < BL_POOLS_MAX; i++)
         bl_entry_init(&l->entries[i]);
     for (unsigned i = 0; i < BL_POOLS_RESERVED; i++)
-        set_direct(l, i);
+        serve(l, i);
     l->next = all_locals;
     all_locals = l;
     return l;
 }
 
-void bl_locals_direct(uint32_t index, size_t above, size_t most) {
-    if (most > BL_DIRECT_MAX)
-        return;
-    const size_t first = above == 0 ? 0 : above / BL_DIRECT_STEP + 1;
-    const size_t last = most / BL_DIRECT_STEP;
+void bl_locals_serve(uint32_t index, size_t above, size_t most) {
     bl_lock_acquire(&bl_lock_locals);
-    direct_parts[index].first = (uint16_t)first;
-    direct_parts[index].count = (uint16_t)(last - first + 1);
+    all_served[index].least = above == 0 ? 0 : above + BL_DIRECT_STEP;
+    all_served[index].most = most;
     for (struct bl_local *l = all_locals; l; l = l->next)
-        set_direct(l, index);
+        serve(l, index);
     bl_lock_release(&bl_lock_locals);
 }
+
+size_t bl_served_bytes(uint32_t index) { return all_served[index].most; }
 
 struct bl_local *bl_local_attach(void) {
     if (bl_self != NULL)
@@ -118,12 +121,11 @@ static void make_global(struct bl_page *page) {
 }
 
 // A page with a report under way stays with the local, as full ones do.
-static void give_up_entry(struct bl_entry *entry, uintptr_t owner) {
+static void give_up_entry(struct bl_entry *entry) {
     while (entry->first != &bl_no_page) {
         struct bl_page *page = entry->first;
         bl_chain_remove(entry, page);
         if (!bl_page_disarm(page)) {
-            bl_store_relaxed(&page->owner, owner | BL_PAGE_FULL);
             bl_full_push(entry, page);
         } else if (page->used == 0) {
             bl_page_retire(page);
@@ -137,9 +139,10 @@ void bl_local_detach(void) {
     struct bl_local *local = bl_self;
     if (local == NULL)
         return;
+    bl_caches_return(local);
     bl_revived_drain(local, local);
     for (unsigned i = 0; i < BL_POOLS_MAX; i++)
-        give_up_entry(&local->entries[i], (uintptr_t)local);
+        give_up_entry(&local->entries[i]);
     bl_self = NULL;
     bl_lock_acquire(&bl_lock_locals);
     bl_lock_acquire(&bl_lock_pages);
@@ -154,10 +157,8 @@ void bl_local_detach(void) {
     BL_DISCOUNT_BY(locals_now, 1);
 }
 
-void bl_local_trim(struct bl_local *local) {
-    if (local->trimmed_at == local->pages_taken)
-        return;
-    local->trimmed_at = local->pages_taken;
+void bl_local_empty(struct bl_local *local) {
+    bl_caches_return(local);
     for (unsigned i = 0; i < BL_POOLS_MAX; i++) {
         struct bl_page *page = local->entries[i].first;
         if (page == &bl_no_page || page->used > 0 || bl_page_is_reported(page))
@@ -165,6 +166,13 @@ void bl_local_trim(struct bl_local *local) {
         bl_chain_remove(&local->entries[i], page);
         bl_page_drop(page);
     }
+}
+
+void bl_local_trim(struct bl_local *local) {
+    if (local->trimmed_at == local->pages_taken)
+        return;
+    local->trimmed_at = local->pages_taken;
+    bl_local_empty(local);
 }
 
 #define TURNS_PER_PURGE 128
@@ -176,8 +184,7 @@ void bl_local_turn(struct bl_local *self) {
 
 // Pairs with the exchange in bl_revived_drain().
 void bl_page_report(struct bl_page *page) {
-    const uintptr_t owner = bl_load_relaxed(&page->owner) & ~BL_PAGE_FULL;
-    struct bl_local *local = (struct bl_local *)owner;
+    struct bl_local *local = (struct bl_local *)bl_load_relaxed(&page->owner);
     BL_COUNT(blocks_remote);
     struct bl_page *old = bl_load_relaxed(&local->revived);
     do
@@ -249,13 +256,15 @@ static void check_entry(const struct bl_entry *entry, uintptr_t owner) {
         bl_page_check(page);
     }
     BL_CHECK(entry->last == prev);
-    for (uint32_t i = 0; i < entry->direct_count; i++)
-        BL_CHECK(entry->direct[i] == entry->first);
-    for (page = entry->full; page; page = page->next)
-        BL_CHECK_EQ(bl_load_relaxed(&page->owner), owner | BL_PAGE_FULL);
+    for (page = entry->full; page; page = page->next) {
+        BL_CHECK_EQ(bl_load_relaxed(&page->owner), owner);
+        BL_CHECK_EQ(bl_page_state(page), BL_PAGE_FULL_LIST);
+    }
 }
 
 void bl_local_check(const struct bl_local *local) {
     for (unsigned i = 0; i < BL_POOLS_MAX; i++)
         check_entry(&local->entries[i], (uintptr_t)local);
+    for (unsigned i = 0; i < BL_POOLS_RESERVED; i++)
+        bl_cache_check(local, i);
 }

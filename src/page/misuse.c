@@ -26,8 +26,7 @@ static const char *what_is_wrong(const struct bl_page *page, const void *p) {
         return "not the start of a block";
     if (page->pool == NULL)
         return "not in use (double free?)";
-    const uint32_t index = bl_block_index(page, p);
-    if (index >= page->capacity)
+    if (!bl_block_starts(page, p))
         return "not the start of a block";
     if (((const struct bl_block *)p)->seal == bl_seal_of(page, p))
         return "double free";

@@ -19,7 +19,8 @@
 //  * Blocks are carved little by little, so memory is touched when needed.
 //
 // Counting identity of a page, kept by its owner:
-//    carved = used + blocks on `free`, and blocks on `remote` are part of used.
+//    carved = used + blocks on `free`, and blocks on `remote` or in caches are
+//    part of used.
 //
 #ifndef BL_PAGE_PAGE_H
 #define BL_PAGE_PAGE_H
@@ -46,34 +47,36 @@ struct bl_block {
 struct bl_page {
     // First line: all that malloc and free touch.
     struct bl_block *free;    // owner: blocks to hand out
-    _Atomic(uintptr_t) owner; // local or private pool, plus BL_PAGE_FULL, or
-                              // BL_NOBODY. Others compare it only
+    _Atomic(uintptr_t) owner; // local, private pool, or BL_NOBODY. Others
+                              // compare it only
     uint32_t used;            // owner: blocks handed out
     uint16_t back;            // const: bytes back to the first slice's header
+    uint16_t cache;           // const: place of its cache in a local
+    uint32_t owner_only;      // const: all ones where others do not cache its
+                              // blocks, else 0
     uint16_t slices;          // const
-    uint32_t carved;          // owner: blocks cut so far
-    uint32_t capacity;        // const: blocks there can be
-    uint32_t block_bytes;     // const: odd part times 2^shift
-    uint32_t inverse;         // const: of the odd part, modulo 2^32
-    uint8_t shift;            // const
     _Atomic(uint8_t) state;   // enum bl_page_state; others look for SPAN only
-    uint8_t spare[6];
-    char *start;    // const: first byte of the page
-    uintptr_t seal; // const: of this life of the page; odd
+    uint8_t spare;
+    char *start;         // const: first byte of the page
+    uintptr_t seal;      // const: of this life of the page; odd
+    uint64_t reciprocal; // const: see bl_block_starts()
+    uint64_t bound;      // const: likewise; 0 where there are no blocks
     // Second line: chains, and what other threads write.
     _Alignas(64) _Atomic(uintptr_t) remote; // blocks, see BL_REMOTE_NOTIFY
     struct bl_pool *pool;                   // const; NULL: no page of blocks
     struct bl_page *next;                   // in the chain of the state
     struct bl_page *prev;
     struct bl_page *revived_next;
+    uint32_t carved;      // owner: blocks cut so far
+    uint32_t capacity;    // const: blocks there can be
+    uint32_t block_bytes; // const
 };
 
 _Static_assert(BL_PAGE_SLICES_MAX * sizeof(struct bl_page) <= UINT16_MAX,
                "`back` holds the way from a page's last slice to its first");
 
-// Of `owner`. Nobody's is not NULL: a thread without a local would match it.
-#define BL_PAGE_FULL ((uintptr_t)1)
-#define BL_NOBODY ((uintptr_t)2)
+// Of `owner`. Not NULL: a thread without a local would match it.
+#define BL_NOBODY ((uintptr_t)1)
 // Of `remote`: the next push is to be reported. The upper bits count blocks.
 #define BL_REMOTE_NOTIFY ((uintptr_t)1)
 #define BL_REMOTE_COUNT_SHIFT 48 // above every address of a process
@@ -88,14 +91,20 @@ enum bl_page_state {
     BL_PAGE_SPAN       // one block, of no local
 };
 
-// `first` is never NULL: an empty chain shows `bl_no_page`. `direct` are the
-// places of its local's table that show `first` too.
+// `first` is never NULL: an empty chain shows `bl_no_page`.
 struct bl_entry {
     struct bl_page *first;
     struct bl_page *last;
     struct bl_page *full;
-    struct bl_page **direct;
-    uint32_t direct_count;
+};
+
+// What a thread hands out next of one class (cache.c): whole - room blocks.
+struct bl_cache {
+    struct bl_block *first;
+    int32_t room;  // so many more may be freed into it
+    int32_t whole; // `room` when it is empty
+    int32_t limit; // room that it gets when it is refilled; 0: it is none
+    int32_t most;  // const: of `limit`
 };
 
 #define BL_POOLS_MAX 256     // shared pools, size classes among them
@@ -107,9 +116,12 @@ struct bl_entry {
 #define BL_DIRECT_STEP 16
 #define BL_DIRECT_SIZES (BL_DIRECT_MAX / BL_DIRECT_STEP + 1)
 
+#define BL_NO_CACHE (BL_POOLS_RESERVED - 1) // its limit is 0
+
 struct bl_local {
-    // [i]: first page of the smallest class for i steps of bytes.
-    struct bl_page *direct[BL_DIRECT_SIZES];
+    // [i]: of the smallest class for i steps of bytes.
+    struct bl_cache *direct[BL_DIRECT_SIZES];
+    struct bl_cache caches[BL_POOLS_RESERVED];
     struct bl_entry entries[BL_POOLS_MAX];
     _Atomic(struct bl_page *) revived; // reported, most recent first
     uint32_t voids[BL_VOIDS_MAX];      // slices kept for the next pages
@@ -126,10 +138,12 @@ struct bl_pool {
     uint32_t index; // of its entry in every local; private: none
     uint32_t block_bytes;
     uint32_t capacity;
-    uint32_t inverse;
-    uint8_t shift;
+    uint64_t reciprocal; // this and what follows as in its pages
+    uint64_t bound;
     uint8_t slices;
     bool is_private;
+    uint16_t cache;
+    uint32_t owner_only;
     struct bl_entry own;            // of a private pool
     struct bl_entry global;         // lock:bl_lock_pages, pages without owner
     _Atomic(uint32_t) global_pages; // of these; written under the lock
@@ -168,13 +182,14 @@ BL_INLINE struct bl_page *bl_page_at(uintptr_t offset) {
     return (struct bl_page *)((char *)page - page->back);
 }
 
-// Number of the block that starts at `p`; at least 2^(32-shift) where none
-// starts there. Exact division of [HackersDelight, 10-17].
-BL_INLINE uint32_t bl_block_index(const struct bl_page *page, const void *p) {
-    const uint32_t offset =
-        (uint32_t)((const char *)p - page->start) * page->inverse;
-    const unsigned shift = page->shift;
-    return offset >> shift | offset << (32 - shift);
+// True where a block starts at `p`, which lies in the page. With the block
+// size d, the reciprocal M = floor(2^64 / d) + 1 and e = M * d - 2^64, the
+// product of block k's offset and M is k * e modulo 2^64, less than the bound,
+// capacity * e; that of any other offset is at least M, which is more
+// [LemireKaserKurz-2019, section 3.2].
+BL_INLINE bool bl_block_starts(const struct bl_page *page, const void *p) {
+    const uint64_t offset = (uint64_t)((const char *)p - page->start);
+    return offset * page->reciprocal < page->bound;
 }
 
 BL_INLINE uintptr_t bl_seal_of(const struct bl_page *page, const void *block) {
@@ -192,6 +207,35 @@ BL_INLINE void *bl_page_pop(struct bl_page *page) {
     return block;
 }
 
+BL_INLINE struct bl_cache *bl_cache_for(struct bl_local *local,
+                                        const struct bl_page *page) {
+    return (struct bl_cache *)((char *)local + page->cache);
+}
+
+// Another thread's, and too small to be cached by this one.
+BL_INLINE bool bl_is_left_to_owner(const struct bl_page *page,
+                                   const struct bl_local *local) {
+    const uint32_t other =
+        (uint32_t)(bl_load_relaxed(&page->owner) ^ (uintptr_t)local);
+    return (other & page->owner_only) != 0;
+}
+
+BL_INLINE void *bl_cache_pop(struct bl_cache *cache) {
+    struct bl_block *block = cache->first;
+    cache->first = block->next;
+    cache->room++;
+    block->seal = 0;
+    return block;
+}
+
+BL_INLINE void bl_cache_push(struct bl_cache *cache, const struct bl_page *page,
+                             void *p) {
+    struct bl_block *block = p;
+    block->next = cache->first;
+    block->seal = bl_seal_of(page, p);
+    cache->first = block;
+}
+
 BL_INLINE void bl_page_push(struct bl_page *page, void *p) {
     struct bl_block *block = p;
     block->next = page->free;
@@ -202,7 +246,7 @@ BL_INLINE void bl_page_push(struct bl_page *page, void *p) {
 // True where `p` may be given back: a block starts there and is in use. Any
 // thread that was handed the block may ask.
 BL_INLINE bool bl_block_is_in_use(const struct bl_page *page, const void *p) {
-    return bl_block_index(page, p) < page->capacity &&
+    return bl_block_starts(page, p) &&
            ((const struct bl_block *)p)->seal != bl_seal_of(page, p);
 }
 
@@ -213,6 +257,10 @@ struct bl_local *bl_local_attach(void);
 // Slow paths: `owner` is the caller's local or private pool.
 void *bl_entry_alloc(struct bl_entry *entry, struct bl_pool *pool,
                      uintptr_t owner);
+// A block of a class, whose cache is empty.
+void *bl_cache_refill(struct bl_local *local, struct bl_pool *pool);
+// Frees a block in use that would have gone into a cache without room.
+void bl_cache_overflow(struct bl_cache *cache, struct bl_page *page, void *p);
 void bl_page_emptied(struct bl_page *page);
 void bl_page_free_slow(struct bl_page *page, void *p, const char *call);
 // Ends the program with one line on what is wrong with `p`.
@@ -221,6 +269,14 @@ BL_NORETURN BL_COLD void bl_misuse(const char *call, const struct bl_page *page,
 
 BL_INLINE struct bl_local *bl_local_self(void) {
     return BL_LIKELY(bl_self != NULL) ? bl_self : bl_local_attach();
+}
+
+// A block of a class, which is a reserved pool.
+BL_INLINE void *bl_class_alloc(struct bl_local *local, struct bl_pool *pool) {
+    struct bl_cache *cache = &local->caches[pool->index];
+    if (BL_LIKELY(cache->first != NULL))
+        return bl_cache_pop(cache);
+    return bl_cache_refill(local, pool);
 }
 
 // A block of shared pool number `index`, whose local entry this is.
@@ -263,14 +319,17 @@ BL_MUST_USE bool bl_span_resize(struct bl_page *page, size_t bytes);
 void bl_pool_init(struct bl_pool *pool, const char *name, size_t block_bytes,
                   uint32_t index);
 // Reserved pool number `index` serves requests of more than `above` bytes and
-// at most `most`, multiples of BL_DIRECT_STEP: every local's table shows it
-// where they are small enough. Called before the pool is used.
-void bl_locals_direct(uint32_t index, size_t above, size_t most);
+// at most `most`, multiples of BL_DIRECT_STEP: every local has a cache of it,
+// and its table shows that where they are small enough. Called before the pool
+// is used.
+void bl_locals_serve(uint32_t index, size_t above, size_t most);
 // Gives up the calling thread's local: pages with free blocks become global.
 void bl_local_detach(void);
 
-// Gives back the empty pages that the local keeps, one to an entry at most:
-// before memory is taken from the kernel.
+// Returns the cached blocks of the calling thread to their pages, and gives
+// back the empty pages that it keeps, one to an entry at most.
+void bl_local_empty(struct bl_local *local);
+// The same where it took pages since: before the kernel is asked for memory.
 void bl_local_trim(struct bl_local *local);
 
 struct bl_page_totals {
@@ -279,7 +338,7 @@ struct bl_page_totals {
     size_t pages;
     size_t page_bytes; // of all pages, spans among them
 };
-// A racy reading while other threads run.
+// A racy reading while other threads run. Cached blocks are not in use.
 void bl_page_totals(struct bl_page_totals *out);
 // Walks everything the calling thread owns; ends the program where an
 // identity does not hold.

@@ -86,9 +86,7 @@ static bool has_block(struct bl_page *page) {
     return page->free != NULL;
 }
 
-static void mark_full(struct bl_entry *entry, struct bl_page *page,
-                      uintptr_t owner) {
-    bl_store_relaxed(&page->owner, owner | BL_PAGE_FULL);
+static void mark_full(struct bl_entry *entry, struct bl_page *page) {
     bl_chain_remove(entry, page);
     bl_full_push(entry, page);
 }
@@ -158,8 +156,10 @@ struct bl_page *bl_page_new(struct bl_pool *pool, uintptr_t owner) {
     page->carved = 0;
     page->capacity = pool->capacity;
     page->block_bytes = pool->block_bytes;
-    page->inverse = pool->inverse;
-    page->shift = pool->shift;
+    page->reciprocal = pool->reciprocal;
+    page->bound = pool->bound;
+    page->cache = pool->cache;
+    page->owner_only = pool->owner_only;
     page->pool = pool;
     page->seal = next_seal();
     page->start = bl_slice_start(slice);
@@ -175,6 +175,7 @@ static void forget(struct bl_page *page) {
     bl_store_relaxed(&page->state, BL_PAGE_NONE);
     bl_store_relaxed(&page->remote, 0);
     page->carved = 0;
+    page->bound = 0;
     page->used = 0;
     page->pool = NULL;
     for (unsigned i = 1; i < page->slices; i++)
@@ -239,8 +240,8 @@ static bool next_page(struct bl_entry *entry, struct bl_pool *pool,
     return true;
 }
 
-void *bl_entry_alloc(struct bl_entry *entry, struct bl_pool *pool,
-                     uintptr_t owner) {
+struct bl_page *bl_entry_page(struct bl_entry *entry, struct bl_pool *pool,
+                              uintptr_t owner) {
     bl_local_turn(bl_self);
     for (;;) {
         struct bl_page *page = entry->first;
@@ -248,18 +249,23 @@ void *bl_entry_alloc(struct bl_entry *entry, struct bl_pool *pool,
             if (!next_page(entry, pool, owner))
                 return NULL;
         } else if (has_block(page)) {
-            return bl_page_pop(page);
+            return page;
         } else {
-            mark_full(entry, page, owner);
+            mark_full(entry, page);
         }
     }
+}
+
+void *bl_entry_alloc(struct bl_entry *entry, struct bl_pool *pool,
+                     uintptr_t owner) {
+    struct bl_page *page = bl_entry_page(entry, pool, owner);
+    return page ? bl_page_pop(page) : NULL;
 }
 
 // An entry keeps one empty page, so that a block allocated and freed in turn
 // does not cost a page each time.
 void bl_page_emptied(struct bl_page *page) {
-    const uintptr_t owner = bl_load_relaxed(&page->owner) & ~BL_PAGE_FULL;
-    struct bl_entry *entry = bl_entry_of(page, owner);
+    struct bl_entry *entry = bl_entry_of(page);
     if (bl_page_state(page) != BL_PAGE_AVAILABLE ||
         (entry->first == page && page->next == NULL) ||
         bl_page_is_reported(page))
@@ -268,65 +274,63 @@ void bl_page_emptied(struct bl_page *page) {
     bl_page_retire(page);
 }
 
-// The owner frees a block of a full page of its own.
-static void free_into_full(struct bl_page *page, void *p, uintptr_t owner,
-                           const char *call) {
-    if (BL_UNLIKELY(!bl_block_is_in_use(page, p)))
-        bl_misuse(call, page, p);
-    bl_page_push(page, p);
-    page->used--;
-    struct bl_entry *entry = bl_entry_of(page, owner);
-    bl_full_remove(entry, page);
-    bl_store_relaxed(&page->owner, owner);
-    bl_chain_push_last(entry, page);
-    if (page->used == 0)
-        bl_page_emptied(page);
-}
-
-// Release: the owner, collecting, sees what this thread last did to the block.
+// Release: the owner, collecting, sees what this thread last did to the blocks.
 // Without the mark the page is reported already, or global.
-static void remote_push(struct bl_page *page, void *p) {
-    struct bl_block *block = p;
-    block->seal = bl_seal_of(page, p);
+static void remote_push(struct bl_page *page, struct bl_block *first,
+                        struct bl_block *last, uint32_t count) {
     uintptr_t old = bl_load_relaxed(&page->remote), new = 0;
     do {
-        const uintptr_t count = (old >> BL_REMOTE_COUNT_SHIFT) + 1;
-        block->next = (struct bl_block *)(old & BL_REMOTE_ADDRESS);
-        new = count << BL_REMOTE_COUNT_SHIFT | (uintptr_t)p;
+        const uintptr_t sum = (old >> BL_REMOTE_COUNT_SHIFT) + count;
+        last->next = (struct bl_block *)(old & BL_REMOTE_ADDRESS);
+        new = sum << BL_REMOTE_COUNT_SHIFT | (uintptr_t)first;
     } while (!bl_cas_weak_acq_rel(&page->remote, &old, new));
     if (old & BL_REMOTE_NOTIFY)
         bl_page_report(page);
 }
 
+static bool is_mine(const struct bl_page *page) {
+    return page->pool->is_private ||
+           bl_load_relaxed(&page->owner) == (uintptr_t)bl_self;
+}
+
+void bl_page_return(struct bl_page *page, struct bl_block *first,
+                    struct bl_block *last, uint32_t count) {
+    if (!is_mine(page)) {
+        remote_push(page, first, last, count);
+        return;
+    }
+    last->next = page->free;
+    page->free = first;
+    page->used -= count;
+    if (bl_page_state(page) == BL_PAGE_FULL_LIST) {
+        struct bl_entry *entry = bl_entry_of(page);
+        bl_full_remove(entry, page);
+        bl_chain_push_last(entry, page);
+    }
+    if (page->used == 0)
+        bl_page_emptied(page);
+}
+
+void bl_page_return_one(struct bl_page *page, void *p) {
+    struct bl_block *block = p;
+    block->seal = bl_seal_of(page, p);
+    bl_page_return(page, block, block, 1);
+}
+
 void bl_page_free_slow(struct bl_page *page, void *p, const char *call) {
-    const uintptr_t owner = bl_load_relaxed(&page->owner);
-    const uintptr_t self = (uintptr_t)bl_self;
-    if (bl_page_state(page) == BL_PAGE_SPAN) {
-        if (p != page->start)
-            bl_misuse(call, page, p);
+    if (bl_page_state(page) == BL_PAGE_SPAN && p == page->start) {
         bl_span_free(page);
         return;
     }
-    if (page->pool == NULL)
+    if (page->pool == NULL || !bl_block_is_in_use(page, p))
         bl_misuse(call, page, p);
-    if (owner == (self | BL_PAGE_FULL) ||
-        (page->pool->is_private && (owner & BL_PAGE_FULL))) {
-        free_into_full(page, p, owner & ~BL_PAGE_FULL, call);
-        return;
-    }
-    if (page->pool->is_private) {
-        bl_private_free(page, p, call);
-        return;
-    }
-    if (!bl_block_is_in_use(page, p))
-        bl_misuse(call, page, p);
-    remote_push(page, p);
+    bl_page_return_one(page, p);
 }
 
 void bl_page_check(const struct bl_page *page) {
     uint32_t free = 0;
     for (const struct bl_block *b = page->free; b; b = b->next) {
-        BL_CHECK(bl_block_index(page, b) < page->carved);
+        BL_CHECK(bl_block_starts(page, b));
         free++;
         BL_CHECK(free <= page->carved);
     }

@@ -10,6 +10,11 @@
 #define PAGE_BLOCK_MAX (BL_HUGE_SIZE / 2)
 #define RUN_ALIGN_FROM (2 * BL_SLICE_BYTES)
 
+// Blocks below this size share a line of the processor's caches with others:
+// handed out by two threads they would be written by both in turn (passive
+// false sharing, [Berger-2000, section 2.2]).
+#define LINE 64
+
 static struct bl_pool *numbered[BL_POOLS_MAX]; // lock:bl_lock_pools
 static struct bl_pool *free_records;           // lock:bl_lock_pools
 
@@ -23,22 +28,16 @@ static unsigned slices_for_block(size_t block) {
     return slices;
 }
 
-// The inverse of an odd number modulo 2^32, by Newton's iteration: each round
-// doubles the bits that are right.
-static uint32_t inverse_of(uint32_t odd) {
-    uint32_t x = odd;
-    for (int i = 0; i < 5; i++)
-        x *= 2 - odd * x;
-    return x;
-}
-
 static void set_geometry(struct bl_pool *pool, size_t block_bytes) {
     const unsigned slices = slices_for_block(block_bytes);
     pool->block_bytes = (uint32_t)block_bytes;
     pool->slices = (uint8_t)slices;
     pool->capacity = (uint32_t)(slices * BL_SLICE_BYTES / block_bytes);
-    pool->shift = (uint8_t)bl_lowest_bit(block_bytes);
-    pool->inverse = inverse_of((uint32_t)(block_bytes >> pool->shift));
+    pool->reciprocal = UINT64_MAX / block_bytes + 1;
+    if (bl_is_pow2(block_bytes)) // it divides 2^64, not 2^64 - 1
+        pool->reciprocal++;
+    pool->bound = pool->capacity * (pool->reciprocal * block_bytes);
+    pool->cache = (uint16_t)offsetof(struct bl_local, caches[BL_NO_CACHE]);
     BL_ASSERT(slices <= BL_PAGE_SLICES_MAX && pool->capacity > 0);
     BL_ASSERT(pool->capacity >> (64 - BL_REMOTE_COUNT_SHIFT) == 0);
 }
@@ -47,6 +46,9 @@ void bl_pool_init(struct bl_pool *pool, const char *name, size_t block_bytes,
                   uint32_t index) {
     *pool = (struct bl_pool){.name = name, .index = index};
     set_geometry(pool, block_bytes);
+    pool->cache = (uint16_t)(offsetof(struct bl_local, caches) +
+                             index * sizeof(struct bl_cache));
+    pool->owner_only = block_bytes < LINE ? UINT32_MAX : 0;
     bl_entry_init(&pool->own);
     bl_entry_init(&pool->global);
     numbered[index] = pool;
@@ -194,7 +196,7 @@ void bl_pool_free(struct bl_pool *pool, void *block) {
     const uintptr_t owner = bl_load_relaxed(&page->owner);
     const uintptr_t me =
         pool->is_private ? (uintptr_t)pool : (uintptr_t)bl_self;
-    if (BL_LIKELY(owner == me))
+    if (BL_LIKELY(owner == me && bl_page_state(page) == BL_PAGE_AVAILABLE))
         bl_private_free(page, block, "bl_pool_free");
     else
         bl_page_free_slow(page, block, "bl_pool_free");

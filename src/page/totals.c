@@ -5,6 +5,16 @@
 //
 #include "page/internal.h"
 
+static void leave_out_cached(struct bl_local *local, void *context) {
+    struct bl_page_totals *out = context;
+    for (unsigned i = 0; i < BL_POOLS_RESERVED; i++) {
+        const struct bl_cache *cache = &local->caches[i];
+        const size_t count = (size_t)(cache->whole - cache->room);
+        out->blocks -= count;
+        out->block_bytes -= count * bl_served_bytes(i);
+    }
+}
+
 void bl_page_totals(struct bl_page_totals *out) {
     *out = (struct bl_page_totals){0};
     const size_t slices =
@@ -23,4 +33,5 @@ void bl_page_totals(struct bl_page_totals *out) {
         out->block_bytes += (size_t)page->used * page->block_bytes;
         i += span;
     }
+    bl_locals_each(leave_out_cached, out);
 }

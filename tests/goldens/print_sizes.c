@@ -20,7 +20,7 @@ int main(void) {
     OFFSET(bl_page, used);
     OFFSET(bl_page, back);
     OFFSET(bl_page, block_bytes);
-    OFFSET(bl_page, inverse);
+    OFFSET(bl_page, reciprocal);
     OFFSET(bl_page, remote);
     SIZE(bl_block);
     SIZE(bl_entry);

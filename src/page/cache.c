@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+//
+// Caches: per thread and class, the blocks that it hands out next. For their
+// pages they are in use.
+//
+//  * What a thread frees it hands out first. It is still in the processor's
+//    caches; and neither free nor malloc then reads the page's lists, which
+//    miss them where one of many old blocks dies at a time.
+//  * An empty cache is *refilled* by all the free blocks of one page, so that
+//    what is made in a row lies in a row.
+//  * One without room first *grows*, for a thread that frees so much at a
+//    time, and then *returns* its newest blocks to their pages.
+//  * Blocks of other threads' pages are cached too, but for the smallest
+//    (`owner_only`), while there is room.
+//
+#include "page/internal.h"
+
+#define FIRST_BLOCKS 32           // room of a cache that has not grown
+#define MOST_BLOCKS 1024          // and of one that has, if they are
+#define MOST_BYTES (128 * BL_KIB) // no more than this
+
+static int32_t least(int32_t a, int32_t b) { return a < b ? a : b; }
+
+static void set_empty(struct bl_cache *cache) {
+    cache->limit = least(cache->most, FIRST_BLOCKS);
+    cache->whole = cache->room = cache->limit;
+}
+
+void bl_cache_open(struct bl_cache *cache, size_t block_bytes) {
+    cache->most = least(MOST_BLOCKS, (int32_t)(MOST_BYTES / block_bytes));
+    set_empty(cache);
+}
+
+void *bl_cache_refill(struct bl_local *local, struct bl_pool *pool) {
+    struct bl_cache *cache = &local->caches[pool->index];
+    struct bl_page *page =
+        bl_entry_page(&local->entries[pool->index], pool, (uintptr_t)local);
+    if (page == NULL)
+        return NULL;
+    cache->room = cache->limit;
+    cache->whole = cache->room + (int32_t)(page->carved - page->used);
+    cache->first = page->free;
+    page->free = NULL;
+    page->used = page->carved;
+    return bl_cache_pop(cache);
+}
+
+static uintptr_t slice_of(const struct bl_block *block) {
+    return bl_small_offset(block) >> BL_SLICE_SHIFT;
+}
+
+static void return_newest(struct bl_cache *cache, uint32_t count) {
+    cache->room += (int32_t)count;
+    while (count > 0) {
+        struct bl_block *first = cache->first, *last = first;
+        uint32_t row = 1;
+        while (row < count && slice_of(last->next) == slice_of(first)) {
+            last = last->next;
+            row++;
+        }
+        cache->first = last->next;
+        bl_page_return(bl_page_at(bl_small_offset(first)), first, last, row);
+        count -= row;
+    }
+}
+
+static void make_room(struct bl_cache *cache) {
+    const int32_t more = least(cache->limit, cache->most - cache->limit);
+    if (more == 0)
+        return_newest(cache, (uint32_t)cache->limit / 2);
+    cache->limit += more;
+    cache->whole += more;
+    cache->room += more;
+}
+
+void bl_cache_overflow(struct bl_cache *cache, struct bl_page *page, void *p) {
+    cache->room++; // the caller took what there was not
+    const bool own = bl_load_relaxed(&page->owner) == (uintptr_t)bl_self;
+    if (!own || cache->limit == 0) {
+        bl_page_return_one(page, p);
+        return;
+    }
+    make_room(cache);
+    cache->room--;
+    bl_cache_push(cache, page, p);
+}
+
+void bl_caches_return(struct bl_local *local) {
+    for (unsigned i = 0; i < BL_POOLS_RESERVED; i++) {
+        struct bl_cache *cache = &local->caches[i];
+        if (cache->first == NULL)
+            continue;
+        return_newest(cache, (uint32_t)(cache->whole - cache->room));
+        set_empty(cache);
+    }
+}
+
+void bl_cache_check(const struct bl_local *local, uint32_t index) {
+    const struct bl_cache *cache = &local->caches[index];
+    int32_t count = 0;
+    for (const struct bl_block *b = cache->first; b; b = b->next) {
+        const struct bl_page *page = bl_page_at(bl_small_offset(b));
+        BL_CHECK_EQ(page->pool->index, index);
+        BL_CHECK(bl_block_starts(page, b));
+        count++;
+    }
+    BL_CHECK_EQ(cache->whole, cache->room + count);
+}

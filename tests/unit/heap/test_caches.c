@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+//
+// A thread's caches of freed blocks: what comes back first, what goes home,
+// and what other threads' blocks do.
+//
+#include "heap/heap.h"
+
+#include "bl_test.h"
+#include "fake_os.h"
+
+#include <pthread.h>
+
+#define BLOCKS 20000
+
+static void *block[BLOCKS];
+
+static void make_all(size_t bytes) {
+    for (int i = 0; i < BLOCKS; i++) {
+        block[i] = bl_malloc(bytes);
+        assert_ptr_ne(block[i], NULL);
+    }
+}
+
+static void free_all(void) {
+    for (int i = 0; i < BLOCKS; i++)
+        bl_free(block[i]);
+}
+
+static size_t in_use(void) {
+    struct mallinfo2 info;
+    bl_heap_info(&info);
+    return info.uordblks;
+}
+
+TEST(what_was_freed_last_is_handed_out_first) {
+    fake_os_install();
+    make_all(80);
+    for (int i = 0; i < 10; i++)
+        bl_free(block[i * 1000]); // each of another page
+    bl_local_check(bl_self);
+    for (int i = 9; i >= 0; i--)
+        expect_ptr_eq(bl_malloc(80), block[i * 1000]);
+    free_all();
+    bl_local_check(bl_self);
+}
+
+TEST(what_is_made_in_a_row_lies_in_a_row) {
+    fake_os_install();
+    char *const first = bl_malloc(48);
+    for (int i = 1; i < 600; i++) // a page holds 682
+        expect_ptr_eq(bl_malloc(48), first + 48 * i);
+}
+
+TEST(more_than_a_cache_holds_goes_back_to_its_pages) {
+    fake_os_install();
+    for (size_t bytes = 16; bytes <= 64 * BL_KIB; bytes *= 2) {
+        const size_t before = in_use();
+        make_all(bytes);
+        expect_size_eq(in_use(), before + BLOCKS * bytes);
+        free_all();
+        expect_size_eq(in_use(), before);
+        bl_local_check(bl_self);
+        bl_heap_trim();
+        expect_size_le(bl_stats.units_now, 4);
+    }
+    bl_heap_check();
+}
+
+static size_t bytes_wanted;
+
+static void *free_and_make(void *p) {
+    bl_free(bl_malloc(bytes_wanted));
+    bl_free(p);
+    void *const q = bl_malloc(bytes_wanted);
+    bl_free(q);
+    bl_local_detach();
+    return q;
+}
+
+// Another thread frees a block of ours and asks for one: not the same where two
+// of them share a line.
+static void check_what_is_handed_elsewhere(size_t bytes) {
+    void *const p = bl_malloc(bytes), *q = NULL;
+    pthread_t thread;
+    bytes_wanted = bytes;
+    assert_int_eq(pthread_create(&thread, NULL, free_and_make, p), 0);
+    assert_int_eq(pthread_join(thread, &q), 0);
+    expect_true(bytes < 64 ? q != p : q == p);
+}
+
+TEST(other_threads_blocks_are_cached_but_for_small_ones) {
+    fake_os_install();
+    for (size_t bytes = 16; bytes <= 16 * BL_KIB; bytes *= 2)
+        check_what_is_handed_elsewhere(bytes);
+    bl_heap_check();
+}
