@@ -62,8 +62,9 @@ static void *class_alloc(uint32_t c) {
 
 // A small heap has no fragments that would fill the holes which objects of
 // megabytes leave, so they become runs, which leave none; a large heap packs
-// them as spans, so that all of their last unit is huge too.
-#define SMALL_HEAP_SPAN (2 * BL_MIB)
+// them as spans, so that all of their last unit is huge too. An object of one
+// unit is a run: as a span it would lie across two.
+#define SMALL_HEAP_SPAN (BL_HUGE_SIZE - 1)
 
 static size_t longest_span(void) {
     return bl_load_relaxed(&bl_stats.units_now) < BL_SMALL_HEAP_UNITS

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+//
+// Where large objects of a small heap lie: how many units they touch is what
+// a small process pays for them.
+//
+#include "heap/heap.h"
+
+#include "bl_test.h"
+#include "fake_os.h"
+
+static bool is_run(const void *p) {
+    return (uintptr_t)p - bl_territory.small >=
+           bl_load_relaxed(&bl_territory.small_bytes);
+}
+
+static void start(void) {
+    fake_os_install();
+    bl_reservoir_configure(BL_BACKING_THP, 1000);
+    expect_true(bl_malloc(100) != NULL); // holds the first unit
+}
+
+static void place_one_unit(void *arg) {
+    (void)arg;
+    start();
+    const size_t before = bl_load_relaxed(&bl_stats.units_now);
+    void *const p = bl_malloc(BL_HUGE_SIZE);
+    expect_true(p != NULL && is_run(p));
+    expect_size_eq((uintptr_t)p % BL_HUGE_SIZE, 0);
+    expect_size_eq(bl_load_relaxed(&bl_stats.units_now), before + 1);
+    bl_free(p);
+}
+
+TEST(an_object_of_one_unit_takes_one) {
+    bl_test_in_child(place_one_unit, NULL);
+}
+
+static void place_less(void *arg) {
+    (void)arg;
+    start();
+    void *const p = bl_malloc(BL_HUGE_SIZE - 16);
+    expect_true(p != NULL && !is_run(p));
+    bl_free(p);
+}
+
+TEST(a_shorter_object_shares_its_units) { bl_test_in_child(place_less, NULL); }
