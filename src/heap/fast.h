@@ -2,16 +2,17 @@
 //
 // The fast paths of malloc and free, inlined into the ABI functions.
 //
-// malloc asks whether the request is of at most 1 KiB, whether the thread has
-// a local (not before its first call, and not where the heap is switched off),
-// and whether the cache that its table shows for that size has a block. Larger
-// requests take bl_malloc_slow(), whose first steps are the same.
+// malloc asks by one comparison whether the request is of at most 1 KiB and the
+// thread has a local (not before its first call, and not where the heap is
+// switched off), and whether the cache that its table shows for that size has a
+// block. Larger requests take bl_malloc_slow(), whose first steps are the same.
 //
-// free asks whether the address lies in the small part (NULL and foreign
-// pointers do not), whether a block in use starts there, and whether the
-// thread caches blocks of that page and has room for one more. Whose page it
-// is it asks without a branch: caches hold blocks of many owners, and none
-// could be predicted.
+// free asks likewise whether the address lies in the part of the small part
+// that the thread has seen (NULL and foreign pointers do not) and there is a
+// local, whether a block in use starts there, and whether the thread caches
+// blocks of that page and has room for one more. Whose page it is it asks
+// without a branch: caches hold blocks of many owners, and none could be
+// predicted.
 //
 #ifndef BL_HEAP_FAST_H
 #define BL_HEAP_FAST_H
@@ -20,14 +21,14 @@
 
 // Serves every size.
 void *bl_malloc_slow(size_t bytes);
-BL_COLD void bl_free_elsewhere(void *p);
+// Any address, from any thread.
+void bl_free_elsewhere(void *p);
 
 BL_INLINE void *bl_malloc_fast(size_t bytes) {
-    const struct bl_local *local = bl_self;
-    if (BL_UNLIKELY(bytes > BL_DIRECT_MAX || local == NULL))
+    if (BL_UNLIKELY(bytes >= bl_thread.served))
         return bl_malloc_slow(bytes);
     const size_t steps = (bytes + BL_DIRECT_STEP - 1) / BL_DIRECT_STEP;
-    struct bl_cache *cache = local->direct[steps];
+    struct bl_cache *cache = bl_thread.local->direct[steps];
     if (BL_UNLIKELY(cache->first == NULL))
         return bl_malloc_slow(bytes);
     return bl_cache_pop(cache);
@@ -35,22 +36,22 @@ BL_INLINE void *bl_malloc_fast(size_t bytes) {
 
 BL_INLINE void bl_free_fast(void *p) {
     const uintptr_t offset = bl_small_offset(p);
-    if (BL_UNLIKELY(!bl_offset_is_small(offset))) {
+    if (BL_UNLIKELY(offset >= bl_thread.small_seen)) {
         bl_free_elsewhere(p);
         return;
     }
-    struct bl_page *page = bl_page_at(offset);
-    struct bl_local *local = bl_self;
-    if (BL_LIKELY(local != NULL && !bl_is_left_to_owner(page, local) &&
-                  bl_block_is_in_use(page, p))) {
-        struct bl_cache *cache = bl_cache_for(local, page);
-        if (BL_LIKELY(--cache->room >= 0))
-            bl_cache_push(cache, page, p);
-        else
-            bl_cache_overflow(cache, page, p);
+    struct bl_page *slice = bl_slice_at(offset);
+    struct bl_local *local = bl_thread.local;
+    if (BL_UNLIKELY(bl_is_left_to_owner(slice, local) ||
+                    !bl_block_is_in_use(slice, p))) {
+        bl_page_free_slow(bl_page_of(slice), p, "free");
         return;
     }
-    bl_page_free_slow(page, p, "free");
+    struct bl_cache *cache = bl_cache_for(local, slice);
+    if (BL_LIKELY(--cache->room >= 0))
+        bl_cache_push(cache, slice, p);
+    else
+        bl_cache_overflow(cache, bl_page_of(slice), p);
 }
 
 #endif

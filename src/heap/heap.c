@@ -163,7 +163,20 @@ BL_NOINLINE static void free_run(void *p) {
     bl_run_release(run);
 }
 
+static void free_small(void *p) {
+    if (bl_thread.local == NULL) {
+        bl_page_free_slow(bl_page_at(bl_small_offset(p)), p, "free");
+        return;
+    }
+    bl_thread.small_seen = bl_load_relaxed(&bl_territory.small_bytes);
+    bl_free(p);
+}
+
 void bl_free_elsewhere(void *p) {
+    if (bl_offset_is_small(bl_small_offset(p))) {
+        free_small(p);
+        return;
+    }
     const struct bl_libc_heap *libc = bl_libc_of(p);
     if (libc != NULL)
         libc->free(p);

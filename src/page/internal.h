@@ -43,7 +43,8 @@ static inline char *bl_slice_start(uint32_t slice) {
     return (char *)bl_territory.small + ((size_t)slice << BL_SLICE_SHIFT);
 }
 
-// Sets the `back` of the slices of a page, or clears it.
+// Makes the headers of a page's further slices lead to the first, and tell free
+// what it asks of every block.
 void bl_page_link_slices(struct bl_page *page, unsigned slices);
 
 // --- pages.c: the life of a page ---------------------------------------------

@@ -12,7 +12,7 @@
 
 #include <pthread.h>
 
-_Thread_local struct bl_local *bl_self
+_Thread_local struct bl_thread bl_thread
     __attribute__((tls_model("initial-exec")));
 static struct bl_local *all_locals;  // lock:bl_lock_locals
 static _Atomic(bool) parked_reports; // a parked local may have revived pages
@@ -104,7 +104,7 @@ struct bl_local *bl_local_attach(void) {
     if (local == NULL)
         return NULL;
     local->pages_taken = 0;
-    bl_self = local;
+    bl_thread = (struct bl_thread){local, BL_DIRECT_MAX + 1, 0};
     BL_COUNT(locals_now);
     // May allocate: from here on the local serves.
     pthread_setspecific(end_of_thread, local);
@@ -143,7 +143,7 @@ void bl_local_detach(void) {
     bl_revived_drain(local, local);
     for (unsigned i = 0; i < BL_POOLS_MAX; i++)
         give_up_entry(&local->entries[i]);
-    bl_self = NULL;
+    bl_thread = (struct bl_thread){NULL, 0, 0};
     bl_lock_acquire(&bl_lock_locals);
     bl_lock_acquire(&bl_lock_pages);
     while (local->void_count > 0)

@@ -154,10 +154,17 @@ struct bl_pool {
 };
 
 extern struct bl_page bl_no_page;
-// NULL until the thread's first allocation. Zero at first, since an early
-// caller may run before the thread-local data has its initial values.
-extern _Thread_local struct bl_local *bl_self
+
+// What malloc and free ask first. All zero until the thread's first allocation:
+// an early caller may run before thread-local data have their initial values.
+struct bl_thread {
+    struct bl_local *local;
+    size_t served;        // sizes below this one are in `direct`
+    uintptr_t small_seen; // what it last saw of `bl_territory.small_bytes`
+};
+extern _Thread_local struct bl_thread bl_thread
     __attribute__((tls_model("initial-exec")));
+#define bl_self (bl_thread.local)
 
 BL_INLINE enum bl_page_state bl_page_state(const struct bl_page *page) {
     return (enum bl_page_state)bl_load_relaxed(&page->state);
@@ -176,10 +183,18 @@ BL_INLINE bool bl_offset_is_small(uintptr_t offset) {
     return offset < bl_load_relaxed(&bl_territory.small_bytes);
 }
 
+// A slice's header; that of a page's first slice is the page's, the others have
+// what bl_page_link_slices() copies.
+BL_INLINE struct bl_page *bl_slice_at(uintptr_t offset) {
+    return (struct bl_page *)bl_territory.slices + (offset >> BL_SLICE_SHIFT);
+}
+
+BL_INLINE struct bl_page *bl_page_of(struct bl_page *slice) {
+    return (struct bl_page *)((char *)slice - slice->back);
+}
+
 BL_INLINE struct bl_page *bl_page_at(uintptr_t offset) {
-    struct bl_page *page =
-        (struct bl_page *)bl_territory.slices + (offset >> BL_SLICE_SHIFT);
-    return (struct bl_page *)((char *)page - page->back);
+    return bl_page_of(bl_slice_at(offset));
 }
 
 // True where a block starts at `p`, which lies in the page. With the block

@@ -178,8 +178,10 @@ static void forget(struct bl_page *page) {
     page->bound = 0;
     page->used = 0;
     page->pool = NULL;
-    for (unsigned i = 1; i < page->slices; i++)
+    for (unsigned i = 1; i < page->slices; i++) {
         page[i].back = 0;
+        page[i].bound = 0;
+    }
 }
 
 void bl_page_drop(struct bl_page *page) {
@@ -338,6 +340,9 @@ void bl_page_check(const struct bl_page *page) {
     BL_CHECK(page->carved <= page->capacity);
     BL_CHECK_EQ(page->back, 0);
     BL_CHECK_EQ(page->slices, page->pool->slices);
-    for (unsigned i = 1; i < page->slices; i++)
+    for (unsigned i = 1; i < page->slices; i++) {
         BL_CHECK_EQ(page[i].back, i * sizeof *page);
+        BL_CHECK_EQ(page[i].bound, page->bound);
+        BL_CHECK_EQ(page[i].seal, page->seal);
+    }
 }

@@ -273,6 +273,13 @@ bool bl_slices_extend(uint32_t first, unsigned count, unsigned more) {
 }
 
 void bl_page_link_slices(struct bl_page *page, unsigned slices) {
-    for (unsigned i = 1; i < slices; i++)
+    for (unsigned i = 1; i < slices; i++) {
         page[i].back = (uint16_t)(i * sizeof *page);
+        page[i].cache = page->cache;
+        page[i].owner_only = page->owner_only;
+        page[i].start = page->start;
+        page[i].seal = page->seal;
+        page[i].reciprocal = page->reciprocal;
+        page[i].bound = page->bound;
+    }
 }
