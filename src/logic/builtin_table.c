@@ -78,13 +78,9 @@ static int declare(struct bl_machine *m, bl_word t, int design) {
     if (take_tabled(m, t, &f, &modes) != BL_TRUE)
         return BL_THROW;
     struct bl_pred *const p = bl_pred_ensure(f);
-    if (p->flags & BL_PRED_SYSTEM)
+    if (!bl_pred_take_over(p))
         return bl_throw_permission(m, BL_ATOM_modify, BL_ATOM_static_procedure,
                                    bl_indicator(m, f));
-    if (p->flags & BL_PRED_LIBRARY) {
-        p->flags &= ~(uint32_t)BL_PRED_LIBRARY;
-        bl_pred_wipe(p);
-    }
     if ((modes != NULL || p->modes != NULL) && m->tabler != NULL &&
         m->tabler->top != NULL)
         return not_now(m);

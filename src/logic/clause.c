@@ -9,6 +9,7 @@
 #include "logic/index.h"
 #include "logic/record.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,7 +52,7 @@ struct bl_pred *bl_pred_first(void) {
 }
 
 void bl_pred_set_entry(struct bl_pred *p) {
-    if (p->builtin != NULL || (p->flags & BL_PRED_CONTROL))
+    if (p->flags & BL_PRED_SYSTEM)
         return;
     enum bl_opcode entry = BL_OP_E_UNDEFINED;
     if (p->flags & BL_PRED_TABLED)
@@ -98,12 +99,32 @@ void bl_pred_make_tabled(struct bl_pred *p, int design,
     pthread_mutex_unlock(&p->lock);
 }
 
+// ISO's builtins and those that say what a program is; our own begin with $.
+static bool is_fixed(const char *name) {
+    static const char fixed[] =
+        " = \\= == \\== @< @> @=< @>= < > =< >= =:= =\\= =.. abolish arg assert"
+        " asserta assertz at_end_of_stream atom atom_chars atom_codes"
+        " atom_concat atom_length atomic call callable char_code clause close"
+        " compare compound consult copy_term current_input current_output"
+        " discontiguous dynamic float flush_output functor get_char get_code"
+        " ground halt integer is keysort multifile nl nonvar number"
+        " number_chars number_codes op open peek_char peek_code put_char read"
+        " read_term retract retractall set_input set_output set_prolog_flag"
+        " sort sub_atom table term_variables throw tnot"
+        " unify_with_occurs_check var write write_canonical write_term writeq ";
+    char word[64];
+    snprintf(word, sizeof word, " %s ", name);
+    return name[0] == '$' || strstr(fixed, word) != NULL;
+}
+
 void bl_pred_define_builtin(const char *name, uint32_t arity, bl_builtin f,
                             enum bl_opcode entry) {
     struct bl_pred *const p =
         bl_pred_ensure(bl_functor(bl_atom_str(name), arity));
     p->builtin = f;
     p->flags |= BL_PRED_SYSTEM | BL_PRED_DEFINED;
+    if (!is_fixed(name))
+        p->flags |= BL_PRED_OPEN;
     if (entry != BL_OP_E_BUILTIN && entry != BL_OP_E_MORE)
         p->flags |= BL_PRED_CONTROL;
     bl_store_release(&p->entry, entry);
@@ -190,4 +211,68 @@ void bl_pred_wipe(struct bl_pred *p) {
     bl_keep_clauses(p, list);
     bl_index_drop(p);
     pthread_mutex_unlock(&p->lock);
+}
+
+// ---- predicates of ours that become the program's
+
+// A predicate of no name with what `p` has: its clauses, indexes, or builtin.
+static struct bl_pred *new_twin(struct bl_pred *p) {
+    struct bl_pred *const twin = new_pred(p->functor);
+    twin->flags = p->flags | BL_PRED_LIBRARY;
+    twin->builtin = p->builtin;
+    bl_store_relaxed(&twin->entry, bl_load_relaxed(&p->entry));
+    twin->count = p->count;
+    bl_store_relaxed(&twin->rules, bl_load_relaxed(&p->rules));
+    struct bl_clauses *const list = bl_load_relaxed(&p->clauses);
+    const uint32_t end = list == NULL ? 0 : bl_load_relaxed(&list->end);
+    for (uint32_t i = 0; i < end; i++)
+        list->item[i]->pred = twin;
+    bl_store_release(&twin->clauses, list);
+    return twin;
+}
+
+#define X(name, words) words,
+static const uint8_t op_words[BL_OPCODES] = {
+#include "logic/opcode.def"
+};
+#undef X
+
+static void relink_clause(struct bl_clause *c, bl_word from, bl_word to) {
+    for (size_t at = 0; at < c->code_words; at += op_words[c->code[at]]) {
+        const bl_word op = c->code[at];
+        if ((op == BL_OP_CALL || op == BL_OP_EXECUTE || op == BL_OP_BUILTIN) &&
+            c->code[at + 1] == from)
+            c->code[at + 1] = to;
+    }
+}
+
+// Our own clauses that call `p` call `twin` from now on.
+static void relink(struct bl_pred *p, struct bl_pred *twin) {
+    for (struct bl_pred *q = bl_pred_first(); q != NULL; q = q->next) {
+        struct bl_clauses *const list = bl_load_relaxed(&q->clauses);
+        if ((q->flags & BL_PRED_LIBRARY) == 0 || list == NULL)
+            continue;
+        for (uint32_t i = 0; i < bl_load_relaxed(&list->end); i++)
+            relink_clause(list->item[i], bl_make(p, BL_REF),
+                          bl_make(twin, BL_REF));
+    }
+}
+
+bool bl_pred_take_over(struct bl_pred *p) {
+    if ((p->flags & (BL_PRED_SYSTEM | BL_PRED_OPEN)) == BL_PRED_SYSTEM)
+        return false;
+    if ((p->flags & (BL_PRED_LIBRARY | BL_PRED_OPEN)) == 0)
+        return true;
+    pthread_mutex_lock(&preds_lock);
+    relink(p, new_twin(p));
+    pthread_mutex_unlock(&preds_lock);
+    pthread_mutex_lock(&p->lock);
+    p->flags = 0;
+    p->count = 0;
+    bl_store_relaxed(&p->rules, 0);
+    bl_store_release(&p->clauses, NULL);
+    bl_index_drop(p);
+    bl_pred_set_entry(p);
+    pthread_mutex_unlock(&p->lock);
+    return true;
 }

@@ -78,8 +78,9 @@ enum bl_pred_flag {
     BL_PRED_TABLED = 16,
     BL_PRED_BARRIER = 32, // no tabled goal may be suspended below its calls
     BL_PRED_CONTROL = 64,
-    BL_PRED_THROW = 256,  // throw/1
-    BL_PRED_LIBRARY = 128 // defined in Prolog by us; programs may redefine it
+    BL_PRED_LIBRARY = 128, // defined in Prolog by us
+    BL_PRED_THROW = 256,   // throw/1
+    BL_PRED_OPEN = 512     // ours, and programs may define it anew
 };
 
 typedef int (*bl_builtin)(struct bl_machine *m, bl_word *a);
@@ -127,6 +128,9 @@ void bl_pred_make_dynamic(struct bl_pred *p);
 void bl_pred_make_tabled(struct bl_pred *p, int design, struct bl_modes *modes);
 void bl_pred_define_builtin(const char *name, uint32_t arity, bl_builtin f,
                             enum bl_opcode entry);
+// Makes a predicate of ours the program's own, without clauses; what we wrote
+// goes on calling ours. False for ISO's builtins and control.
+bool bl_pred_take_over(struct bl_pred *p);
 // Erases all clauses: before a file is loaded again, and for abolish/1.
 void bl_pred_wipe(struct bl_pred *p);
 // Sets what a call of the predicate runs, after a change of its flags.

@@ -538,7 +538,10 @@ static void plain_goal(struct bl_compiler *c, bl_word t, struct context x) {
     }
     struct bl_pred *const p = bl_functor_pred(functor);
     const bl_word *const args = bl_is_atom(t) ? NULL : bl_term_args(t);
-    if (p != NULL && bl_load_relaxed(&p->entry) == BL_OP_E_BUILTIN)
+    // of what a program may yet define itself the meaning is looked up late
+    const uint32_t here = BL_PRED_LIBRARY & c->pred->flags;
+    if (p != NULL && bl_load_relaxed(&p->entry) == BL_OP_E_BUILTIN &&
+        ((p->flags & BL_PRED_OPEN) == 0 || here))
         builtin(c, p, args, x);
     else
         call(c, functor, args, x);

@@ -260,7 +260,7 @@ static bool may_define(struct loading *l, struct bl_pred *p, uint32_t line) {
         p->flags |= BL_PRED_LIBRARY;
         return true;
     }
-    if (p->flags & BL_PRED_SYSTEM) {
+    if (!bl_pred_take_over(p)) {
         bl_throw_permission(l->m, BL_ATOM_modify, BL_ATOM_static_procedure,
                             bl_indicator(l->m, p->functor));
         clause_error(l, line);
@@ -268,12 +268,8 @@ static bool may_define(struct loading *l, struct bl_pred *p, uint32_t line) {
     }
     if (p->file_id == l->id)
         return true;
-    if (p->flags & BL_PRED_LIBRARY) {
-        p->flags &= ~(uint32_t)(BL_PRED_LIBRARY | BL_PRED_BARRIER);
+    if (p->file_id != 0 && !(p->flags & BL_PRED_DYNAMIC))
         bl_pred_wipe(p);
-    } else if (p->file_id != 0 && !(p->flags & BL_PRED_DYNAMIC)) {
-        bl_pred_wipe(p);
-    }
     p->file_id = l->id;
     return true;
 }
