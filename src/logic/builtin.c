@@ -83,10 +83,8 @@ int bl_take_indicator(struct bl_machine *m, bl_word a, bl_word *functor) {
 }
 
 int bl_take_list(struct bl_machine *m, bl_word a, bl_word **items, size_t *n) {
-    size_t count = 0;
     bl_word t = bl_deref(a);
-    for (; bl_tag(t) == BL_LST; t = bl_deref(bl_ptr(t)[1]))
-        count++;
+    const size_t count = (size_t)bl_list_length(&t);
     if (t != BL_ATOM(nil))
         return bl_throw_type(m, BL_ATOM_list, bl_is_var(t) ? t : bl_deref(a));
     bl_word *const list = malloc((count + 1) * sizeof *list);
@@ -112,6 +110,9 @@ bl_word bl_make_list(struct bl_machine *m, const bl_word *items, size_t n,
 
 static int text_of_list(struct bl_machine *m, bl_word a, struct bl_out *out) {
     bl_word t = a;
+    if (bl_list_length(&t) < 0)
+        return bl_throw_type(m, BL_ATOM_list, a);
+    t = a;
     for (; bl_tag(t) == BL_LST; t = bl_deref(bl_ptr(t)[1])) {
         const bl_word item = bl_deref(bl_ptr(t)[0]);
         if (bl_is_int(item) && bl_int_value(item) >= 0 &&

@@ -366,12 +366,15 @@ static int split(struct bl_machine *m, const bl_word *a,
 }
 
 static bool is_ground_list(bl_word t) {
+    bl_word end = bl_deref(t);
+    if (bl_list_length(&end) < 0)
+        return false;
     t = bl_deref(t);
     for (; bl_tag(t) == BL_LST; t = bl_deref(bl_ptr(t)[1])) {
         if (bl_is_var(bl_deref(bl_ptr(t)[0])))
             return false;
     }
-    return t == BL_ATOM(nil);
+    return end == BL_ATOM(nil);
 }
 
 static int atomic_list_concat_3(struct bl_machine *m, bl_word *a) {
@@ -445,7 +448,9 @@ static int term_to_atom_2(struct bl_machine *m, bl_word *a) {
         struct bl_out o = {0};
         const struct bl_write_options w = {.quoted = true, .numbervars = true};
         bl_write_term(m, &o, a[0], &w);
-        const int r = bl_answer(m, a[1], bl_atom(o.text, o.bytes));
+        const int r = m->ball != NULL
+                          ? BL_THROW
+                          : bl_answer(m, a[1], bl_atom(o.text, o.bytes));
         bl_out_fini(&o);
         return r;
     }

@@ -49,7 +49,7 @@ static int write_arg(struct formatting *f, bool quoted, bool ignore_ops) {
     const struct bl_write_options w = {
         .quoted = quoted, .numbervars = true, .ignore_ops = ignore_ops};
     bl_write_term(f->m, &f->out, t, &w);
-    return BL_TRUE;
+    return f->m->ball != NULL ? BL_THROW : BL_TRUE;
 }
 
 static int text_arg(struct formatting *f) {
@@ -74,7 +74,7 @@ static int atom_arg(struct formatting *f) {
         return bl_throw_instantiation(f->m);
     const struct bl_write_options w = {.quoted = false};
     bl_write_term(f->m, &f->out, t, &w);
-    return BL_TRUE;
+    return f->m->ball != NULL ? BL_THROW : BL_TRUE;
 }
 
 // Digits with `group` between thousands and a point `places` from the right.

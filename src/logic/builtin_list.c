@@ -21,10 +21,8 @@ static int make_list_of(struct bl_machine *m, int64_t n, bl_word tail) {
 
 // The state, for an open list, is the next length.
 static int length_2(struct bl_machine *m, bl_word *a) {
-    int64_t n = 0;
     bl_word t = bl_deref(a[0]);
-    for (; bl_tag(t) == BL_LST; t = bl_deref(bl_ptr(t)[1]))
-        n++;
+    const int64_t n = bl_list_length(&t);
     const bl_word length = bl_deref(a[1]);
     if (!bl_is_var(length) && !bl_is_int(length))
         return bl_throw_type(m, BL_ATOM_integer, length);
@@ -120,7 +118,10 @@ static int sort_list(struct sorting *s, bl_word in, bool unique, bl_word out) {
                 order(s, sorted[kept - 1], sorted[i]) != 0)
                 sorted[kept++] = sorted[i];
         }
-        r = bl_answer(m, out, bl_make_list(m, sorted, kept, BL_ATOM(nil)));
+        r = m->ball != NULL // while comparing
+                ? BL_THROW
+                : bl_answer(m, out,
+                            bl_make_list(m, sorted, kept, BL_ATOM(nil)));
     }
     free(items);
     free(other);
@@ -139,7 +140,9 @@ static int sort_2(struct bl_machine *m, bl_word *a) {
 
 static int keysort_2(struct bl_machine *m, bl_word *a) {
     bl_word t = bl_deref(a[0]);
-    for (; bl_tag(t) == BL_LST; t = bl_deref(bl_ptr(t)[1])) {
+    if (bl_list_length(&t) < 0)
+        return bl_throw_type(m, BL_ATOM_list, t);
+    for (t = bl_deref(a[0]); bl_tag(t) == BL_LST; t = bl_deref(bl_ptr(t)[1])) {
         const bl_word pair = bl_deref(bl_ptr(t)[0]);
         if (bl_is_var(pair))
             return bl_throw_instantiation(m);

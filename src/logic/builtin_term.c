@@ -27,9 +27,12 @@ TYPE_TEST(callable_1, bl_is_callable(t))
 static int is_list_1(struct bl_machine *m, bl_word *a) {
     bl_word t = bl_deref(a[0]);
     (void)m;
-    while (bl_tag(t) == BL_LST)
-        t = bl_deref(bl_ptr(t)[1]);
-    return t == BL_ATOM(nil) ? BL_TRUE : BL_FAIL;
+    return bl_list_length(&t) >= 0 && t == BL_ATOM(nil) ? BL_TRUE : BL_FAIL;
+}
+
+// What a test of terms answers: its walk may have been stopped.
+static int verdict(const struct bl_machine *m, bool holds) {
+    return m->ball != NULL ? BL_THROW : holds ? BL_TRUE : BL_FAIL;
 }
 
 static int unify_2(struct bl_machine *m, bl_word *a) {
@@ -48,8 +51,8 @@ static int not_unify_2(struct bl_machine *m, bl_word *a) {
     return same ? BL_FAIL : BL_TRUE;
 }
 
+// Whether a variable's value contains it, so that it would be cyclic.
 static bool occurs_in(struct bl_machine *m, bl_word t) {
-    // a binding to a term that contains its variable would be cyclic
     size_t depth = 0;
     const bl_word v = t;
     t = *bl_ptr(v);
@@ -57,7 +60,8 @@ static bool occurs_in(struct bl_machine *m, bl_word t) {
         t = bl_deref(t);
         if (bl_is_compound(t)) {
             const uint32_t n = bl_functor_arity(bl_term_functor(t));
-            BL_CHECK(bl_scratch_ensure(m, depth + n));
+            if (!bl_scratch_ensure(m, depth + n))
+                return true;
             for (uint32_t i = n; i-- > 0;)
                 bl_scratch(m)[depth++] = bl_term_args(t)[i];
         }
@@ -86,32 +90,32 @@ static int unify_with_occurs_check_2(struct bl_machine *m, bl_word *a) {
     for (const bl_word *p = mark; p < m->tr; p++) {
         if (occurs_in(m, *p)) {
             bl_untrail(m, mark);
-            return BL_FAIL;
+            return m->ball != NULL ? BL_THROW : BL_FAIL;
         }
     }
     return BL_TRUE;
 }
 
 static int identical_2(struct bl_machine *m, bl_word *a) {
-    return bl_identical(m, a[0], a[1]) ? BL_TRUE : BL_FAIL;
+    return verdict(m, bl_identical(m, a[0], a[1]));
 }
 
 static int not_identical_2(struct bl_machine *m, bl_word *a) {
-    return bl_identical(m, a[0], a[1]) ? BL_FAIL : BL_TRUE;
+    return verdict(m, !bl_identical(m, a[0], a[1]));
 }
 
 static int variant_2(struct bl_machine *m, bl_word *a) {
-    return bl_is_variant(m, a[0], a[1]) ? BL_TRUE : BL_FAIL;
+    return verdict(m, bl_is_variant(m, a[0], a[1]));
 }
 
 static int not_variant_2(struct bl_machine *m, bl_word *a) {
-    return bl_is_variant(m, a[0], a[1]) ? BL_FAIL : BL_TRUE;
+    return verdict(m, !bl_is_variant(m, a[0], a[1]));
 }
 
 #define ORDER(name, test)                                                      \
     static int name(struct bl_machine *m, bl_word *a) {                        \
         const int r = bl_compare(m, a[0], a[1]);                               \
-        return (test) ? BL_TRUE : BL_FAIL;                                     \
+        return verdict(m, test);                                               \
     }
 
 ORDER(before_2, r < 0)
@@ -127,6 +131,8 @@ static int compare_3(struct bl_machine *m, bl_word *a) {
                              : bl_throw_type(m, BL_ATOM_atom, o);
     }
     const int r = bl_compare(m, a[1], a[2]);
+    if (m->ball != NULL)
+        return BL_THROW;
     return bl_answer(m, o,
                      r < 0   ? BL_ATOM(less)
                      : r > 0 ? BL_ATOM(greater)
@@ -257,7 +263,8 @@ static int copy_term_2(struct bl_machine *m, bl_word *a) {
 
 // ---- variables
 
-// Calls `visit` for each variable of the term, until it answers false.
+// Calls `visit` for each variable of the term, until it answers false; false
+// then, or with the ball set.
 static bool each_variable(struct bl_machine *m, bl_word t,
                           bool (*visit)(struct bl_machine *m, bl_word v,
                                         void *arg),
@@ -270,7 +277,8 @@ static bool each_variable(struct bl_machine *m, bl_word t,
                 return false;
         } else if (bl_is_compound(t)) {
             const uint32_t n = bl_functor_arity(bl_term_functor(t));
-            BL_CHECK(bl_scratch_ensure(m, depth + n));
+            if (!bl_scratch_ensure(m, depth + n))
+                return false;
             for (uint32_t i = n; i-- > 0;)
                 bl_scratch(m)[depth++] = bl_term_args(t)[i];
         }
@@ -288,7 +296,7 @@ static bool none(struct bl_machine *m, bl_word v, void *arg) {
 }
 
 static int ground_1(struct bl_machine *m, bl_word *a) {
-    return each_variable(m, a[0], none, NULL) ? BL_TRUE : BL_FAIL;
+    return verdict(m, each_variable(m, a[0], none, NULL));
 }
 
 struct collected {
@@ -312,11 +320,11 @@ static bool collect(struct bl_machine *m, bl_word v, void *arg) {
 
 static int term_variables_2(struct bl_machine *m, bl_word *a) {
     struct collected c = {0};
-    (void)each_variable(m, a[0], collect, &c);
+    const bool all = each_variable(m, a[0], collect, &c);
     for (size_t i = 0; i < c.n; i++)
         *bl_ptr(c.var[i]) = c.var[i];
     int r = BL_THROW;
-    if (bl_heap_ensure(m, 2 * c.n))
+    if (all && bl_heap_ensure(m, 2 * c.n))
         r = bl_answer(m, a[1], bl_make_list(m, c.var, c.n, BL_ATOM(nil)));
     free(c.var);
     return r;

@@ -20,9 +20,10 @@ static int put(struct bl_machine *m, struct bl_stream *s, bl_word t,
     struct bl_out o = {0};
     bl_write_term(m, &o, t, w);
     bl_out_str(&o, end);
-    bl_stream_write(s, o.text, o.bytes);
+    if (m->ball == NULL)
+        bl_stream_write(s, o.text, o.bytes);
     bl_out_fini(&o);
-    return BL_TRUE;
+    return m->ball != NULL ? BL_THROW : BL_TRUE;
 }
 
 #define WRITER(name, options, end)                                             \

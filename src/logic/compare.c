@@ -88,7 +88,8 @@ int bl_compare(struct bl_machine *m, bl_word a, bl_word b) {
         const int r = compare_outside(a, b);
         if (r == 2) {
             const uint32_t n = bl_functor_arity(bl_term_functor(a));
-            BL_CHECK(bl_scratch_ensure(m, depth + 2 * n));
+            if (m->ball != NULL || !bl_scratch_ensure(m, depth + 2 * n))
+                return 0;
             bl_word *const stack = bl_scratch(m);
             for (uint32_t i = n; i-- > 0;) {
                 stack[depth++] = bl_term_args(a)[i];
@@ -111,7 +112,7 @@ bool bl_identical(struct bl_machine *m, bl_word a, bl_word b) {
         return true;
     if (bl_tag(a) != bl_tag(b) || bl_is_var(a) || bl_is_atom(a) || bl_is_int(a))
         return false;
-    return bl_compare(m, a, b) == 0;
+    return bl_compare(m, a, b) == 0 && m->ball == NULL;
 }
 
 // Variables of both sides are bound to the same fresh level on the way, and
@@ -143,7 +144,8 @@ static bool variant(struct bl_machine *m, bl_word a, bl_word b) {
             if (f != bl_term_functor(b))
                 return false;
             const uint32_t n = bl_functor_arity(f);
-            BL_CHECK(bl_scratch_ensure(m, depth + 2 * n));
+            if (!bl_scratch_ensure(m, depth + 2 * n))
+                return false;
             for (uint32_t i = n; i-- > 0;) {
                 bl_scratch(m)[depth++] = bl_term_args(a)[i];
                 bl_scratch(m)[depth++] = bl_term_args(b)[i];

@@ -247,10 +247,12 @@ static struct bl_clause *compile(struct bl_compiler *c, bl_word head,
     if (is_plain_fact(head, body))
         return cl;
     cl->kind = BL_CLAUSE_CODE;
-    if (c->pred->flags & BL_PRED_DYNAMIC)
+    const bool kept = (c->pred->flags & BL_PRED_DYNAMIC) != 0;
+    if (kept)
         cl->source = bl_record_make(c->m, both, 2);
     c->cut_slot = -1;
-    if (number_variables(c, head) && number_variables(c, body)) {
+    if ((!kept || cl->source != NULL) && number_variables(c, head) &&
+        number_variables(c, body)) {
         note_head(c, head);
         analyse(c, body);
         if (!c->failed)

@@ -21,7 +21,9 @@ static bool grow(struct bl_machine *m, bl_word **list, size_t *capacity,
     size_t size = *capacity == 0 ? 256 : *capacity;
     while (size < need)
         size *= 2;
-    bl_word *const p = realloc(*list, size * sizeof(bl_word));
+    bl_word *const p = size * sizeof(bl_word) > m->memory_limit
+                           ? NULL
+                           : realloc(*list, size * sizeof(bl_word));
     if (p == NULL) {
         bl_throw_resource(m, "memory");
         return false;
@@ -35,9 +37,18 @@ static bool grow(struct bl_machine *m, bl_word **list, size_t *capacity,
 
 static bool put_token(struct bl_machine *m, size_t *n, bl_word token) {
     struct bl_tabler *const t = m->tabler;
-    if (*n == t->token_capacity &&
-        !grow(m, &t->token, &t->token_capacity, *n + 1))
-        return false;
+    if (*n == t->token_capacity) {
+        if (bl_engine.token_limit != 0 && *n > bl_engine.token_limit) {
+            bl_throw_resource(m, "term_size");
+            return false;
+        }
+        if (!grow(m, &t->token, &t->token_capacity, *n + 1)) {
+            free(t->token); // as large as it may be
+            t->token = NULL;
+            t->token_capacity = 0;
+            return false;
+        }
+    }
     t->token[(*n)++] = token;
     return true;
 }

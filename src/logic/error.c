@@ -84,22 +84,26 @@ int bl_throw_stratification(struct bl_machine *m, bl_word goal,
     return throw2(m, BL_ATOM(stratification_error), goal, bl_atom_str(place));
 }
 
-int bl_throw_timeout(struct bl_machine *m) {
-    return throw_formal(
-        m, bl_struct1(m, BL_ATOM(resource_error), bl_atom_str("time")));
-}
-
-int bl_throw_interrupt(struct bl_machine *m) {
-    return bl_throw_term(m, BL_ATOM(interrupt));
-}
-
-// The record of error(resource_error(What), _) written out by hand: a root
-// that points behind itself.
-int bl_throw_resource(struct bl_machine *m, const char *what) {
+static struct bl_record *new_record(uint32_t words) {
     struct bl_record *const r =
-        malloc(sizeof(struct bl_record) + 7 * sizeof(bl_word));
+        malloc(sizeof(struct bl_record) + words * sizeof(bl_word));
     BL_CHECK(r != NULL);
-    *r = (struct bl_record){.words = 6, .roots = 1};
+    *r = (struct bl_record){.words = words, .roots = 1};
+    return r;
+}
+
+// These two are thrown from the middle of a walk through a term, so they are
+// records written out by hand.
+int bl_throw_interrupt(struct bl_machine *m) {
+    struct bl_record *const r = new_record(1);
+    r->word[0] = BL_ATOM(interrupt);
+    set_ball(m, r);
+    return BL_THROW;
+}
+
+// error(resource_error(What), _): a root that points behind itself.
+int bl_throw_resource(struct bl_machine *m, const char *what) {
+    struct bl_record *const r = new_record(6);
     r->word[0] = (bl_word)1 << BL_TAG_BITS | BL_STR;
     r->word[1] = BL_FN(error_2);
     r->word[2] = (bl_word)4 << BL_TAG_BITS | BL_STR;

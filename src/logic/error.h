@@ -24,7 +24,6 @@ int bl_throw_resource(struct bl_machine *m, const char *what);
 int bl_throw_stratification(struct bl_machine *m, bl_word goal,
                             const char *place);
 int bl_throw_syntax(struct bl_machine *m, const char *what);
-int bl_throw_timeout(struct bl_machine *m);
 int bl_throw_interrupt(struct bl_machine *m);
 
 // Name/Arity as a term.

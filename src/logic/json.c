@@ -79,9 +79,7 @@ static void compound(struct json *j, bl_word t) {
 }
 
 static bool is_proper(bl_word t) {
-    while (bl_tag(t) == BL_LST)
-        t = bl_deref(bl_ptr(t)[1]);
-    return t == BL_ATOM(nil);
+    return bl_list_length(&t) >= 0 && t == BL_ATOM(nil);
 }
 
 static void partial_list(struct json *j, bl_word t) {
@@ -118,9 +116,9 @@ static void term(struct json *j, bl_word t) {
 
 void bl_json_term(struct bl_machine *m, struct bl_out *o, bl_word t) {
     struct json j = {.o = o};
-    (void)m;
     push(&j, (struct item){.term = t});
-    while (j.items > 0) {
+    while (j.items > 0 &&
+           bl_may_write(m, o->bytes + j.items * sizeof *j.item)) {
         const struct item i = j.item[--j.items];
         if (i.text != NULL)
             bl_out_str(o, i.text);

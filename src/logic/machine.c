@@ -146,21 +146,29 @@ void bl_machine_interrupt(struct bl_machine *m, uint32_t why) {
     bl_store_release(&m->heap_soft, NULL);
 }
 
-bool bl_machine_event(struct bl_machine *m) {
+bool bl_machine_poll(struct bl_machine *m) {
     const uint32_t why = bl_exchange_acq_rel(&m->interrupt, 0);
     set_ends(m); // pairs with bl_machine_interrupt
     if (why & BL_INT_TIME) {
-        bl_throw_timeout(m);
+        bl_throw_resource(m, "time");
         return false;
     }
     if (why & (BL_INT_SIGNAL | BL_INT_ABORT)) {
         bl_throw_interrupt(m);
         return false;
     }
+    return true;
+}
+
+bool bl_machine_event(struct bl_machine *m) {
+    if (!bl_machine_poll(m))
+        return false;
     if (m->tr >= m->trail_end && !bl_trail_grow(m))
         return false;
     return m->h < m->heap_end || bl_heap_ensure(m, BL_HEAP_MARGIN);
 }
+
+enum { SCRATCH_KEPT = 1 << 20 }; // words, after an error
 
 // A segment so small is not worth the work.
 #define COLLECT_FROM ((size_t)512 * 1024)
@@ -285,6 +293,11 @@ static bool takes_ball(struct bl_machine *m, bl_word catcher,
 }
 
 const bl_word *bl_unwind(struct bl_machine *m) {
+    if (m->scratch_words > SCRATCH_KEPT) {
+        free(m->scratch);
+        m->scratch = NULL;
+        m->scratch_words = 0;
+    }
     for (struct bl_choice *b = m->b;; b = b->prev) {
         if (b->alt == bl_code_query_failed) {
             m->b = b;

@@ -147,6 +147,9 @@ const bl_word *bl_unwind(struct bl_machine *m);
 // What a builtin, and a call with its arguments in the registers, do when a
 // soft limit was met: grow, stop, or throw. A call may collect the heap.
 BL_MUST_USE bool bl_machine_event(struct bl_machine *m);
+// Only stops: for those who walk a term, which may have no end. Leaves the
+// heap and the scratch memory alone.
+BL_MUST_USE bool bl_machine_poll(struct bl_machine *m);
 BL_MUST_USE bool bl_machine_call_event(struct bl_machine *m, uint32_t arity);
 void bl_machine_interrupt(struct bl_machine *m, uint32_t why); // any thread
 uint64_t bl_now_ns(void);
@@ -221,6 +224,8 @@ bool bl_identical(struct bl_machine *m, bl_word a, bl_word b);
 BL_MUST_USE bool bl_unify(struct bl_machine *m, bl_word a, bl_word b);
 
 // Term construction on the heap; the caller has ensured the room.
+// How long a list is, and what ends it in *list; -1: nothing, it is a cycle.
+int64_t bl_list_length(bl_word *list);
 bl_word bl_list_cell(struct bl_machine *m, bl_word head, bl_word tail);
 bl_word bl_struct(struct bl_machine *m, bl_word functor, const bl_word *args);
 bl_word bl_struct1(struct bl_machine *m, bl_word name, bl_word a);

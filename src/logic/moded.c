@@ -238,15 +238,19 @@ static int add(struct bl_machine *m, bl_word old, bl_word new, bl_word *out) {
     return BL_TRUE;
 }
 
+static int better(const struct bl_machine *m, int order) {
+    return m->ball != NULL ? BL_THROW : order > 0 ? BL_TRUE : BL_FAIL;
+}
+
 // *out: what is kept of the two. BL_FAIL: nothing changes.
 static int combine(struct bl_machine *m, const struct bl_mode *mode,
                    bl_word old, bl_word new, bl_word *out) {
     *out = new;
     switch (mode->kind) {
     case BL_MODE_MIN:
-        return bl_compare(m, new, old) < 0 ? BL_TRUE : BL_FAIL;
+        return better(m, bl_compare(m, old, new));
     case BL_MODE_MAX:
-        return bl_compare(m, new, old) > 0 ? BL_TRUE : BL_FAIL;
+        return better(m, bl_compare(m, new, old));
     case BL_MODE_LAST:
         return BL_TRUE;
     case BL_MODE_SUM:

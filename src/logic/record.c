@@ -24,13 +24,21 @@ struct copier {
     size_t n_marked;
 };
 
+// Whoever walks through a term asks here at every step inside, so this is
+// where a walk without end stops; not one on behalf of an error under way.
 bool bl_scratch_ensure(struct bl_machine *m, size_t words) {
+    // relaxed: bl_machine_poll looks again
+    if (BL_UNLIKELY(bl_load_relaxed(&m->interrupt) != 0) && m->ball == NULL &&
+        !bl_machine_poll(m))
+        return false;
     if (m->scratch_words >= words)
         return true;
     size_t size = m->scratch_words ? m->scratch_words : 4096;
     while (size < words)
         size *= 2;
-    void *const p = realloc(m->scratch, size * sizeof(bl_word));
+    void *const p = size * sizeof(bl_word) > m->memory_limit
+                        ? NULL
+                        : realloc(m->scratch, size * sizeof(bl_word));
     if (p == NULL) {
         bl_throw_resource(m, "memory");
         return false;

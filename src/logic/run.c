@@ -709,6 +709,8 @@ TEST_NEQ : {
         pc += 4;
         NEXT;
     }
+    if (BL_UNLIKELY(m->ball != NULL))
+        goto error;
     if (pc[3] == 0)
         goto fail;
     pc = bl_ptr(pc[3]);

@@ -57,6 +57,23 @@ bl_word *bl_term_args(bl_word t) {
     return bl_tag(t) == BL_LST ? bl_ptr(t) : bl_ptr(t) + 1;
 }
 
+int64_t bl_list_length(bl_word *list) {
+    bl_word t = *list;
+    bl_word seen = 0;
+    int64_t n = 0;
+    for (int64_t next = 64; bl_tag(t) == BL_LST; n++) {
+        if (t == seen)
+            return -1;
+        if (n == next) { // a cell to meet again, in a cycle of up to so many
+            seen = t;
+            next *= 2;
+        }
+        t = bl_deref(bl_ptr(t)[1]);
+    }
+    *list = t;
+    return n;
+}
+
 // Unifies what takes no further look inside: 1 yes, 0 no, -1 two compound
 // terms of one shape are left.
 static int unify_outside(struct bl_machine *m, bl_word a, bl_word b) {

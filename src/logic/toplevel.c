@@ -107,7 +107,8 @@ static bool print_bindings(struct bl_machine *m,
         bl_out_str(&o, " = ");
         bl_write_term(m, &o, value, &w);
     }
-    fputs(any ? o.text : "true", stdout);
+    if (m->ball == NULL)
+        fputs(any ? o.text : "true", stdout);
     bl_out_fini(&o);
     return any;
 }
@@ -115,7 +116,8 @@ static bool print_bindings(struct bl_machine *m,
 static void print_json(struct bl_machine *m, const struct bl_read_result *q) {
     struct bl_out o = {0};
     bl_json_answer(m, &o, q);
-    fputs(o.text, stdout);
+    if (m->ball == NULL)
+        fputs(o.text, stdout);
     bl_out_fini(&o);
 }
 
@@ -150,10 +152,13 @@ static int show_answers(struct session *s, struct bl_query *q,
                         const struct bl_read_result *r, int status) {
     struct bl_machine *const m = s->m;
     while (status == BL_RUN_TRUE) {
-        if (s->options->json) {
+        if (s->options->json)
             print_json(m, r);
-        } else {
+        else
             print_bindings(m, r);
+        if (m->ball != NULL)
+            return BL_RUN_ERROR;
+        if (!s->options->json) {
             if (m->b == q->base) { // no choice is left
                 puts(".");
                 return status;

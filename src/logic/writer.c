@@ -6,6 +6,7 @@
 //
 #include "logic/writer.h"
 
+#include "logic/error.h"
 #include "logic/op.h"
 #include "logic/reader.h"
 #include "logic/token.h"
@@ -403,6 +404,18 @@ static void term(struct writer *w, bl_word t, uint32_t place) {
     }
 }
 
+bool bl_may_write(struct bl_machine *m, size_t bytes) {
+    if (m == NULL || m->ball != NULL)
+        return true;
+    // relaxed: bl_machine_poll looks again
+    if (BL_UNLIKELY(bl_load_relaxed(&m->interrupt) != 0))
+        return bl_machine_poll(m);
+    if (BL_LIKELY(bytes < m->memory_limit / 4))
+        return true;
+    bl_throw_resource(m, "memory");
+    return false;
+}
+
 void bl_write_term(struct bl_machine *m, struct bl_out *o, bl_word t,
                    const struct bl_write_options *options) {
     struct writer w = {.m = m, .o = o, .w = options};
@@ -410,7 +423,8 @@ void bl_write_term(struct bl_machine *m, struct bl_out *o, bl_word t,
     struct bl_out own = {0};
     w.o = &own;
     push_term(&w, t, options->priority ? options->priority : 1200);
-    while (w.items > 0) {
+    while (w.items > 0 &&
+           bl_may_write(m, own.bytes + w.items * sizeof *w.item)) {
         const struct item i = w.item[--w.items];
         if (i.text != NULL && i.term != 0)
             list_rest(&w, i.term);

@@ -28,6 +28,10 @@ void bl_out_bytes(struct bl_out *o, const char *text, size_t bytes);
 void bl_out_str(struct bl_out *o, const char *text);
 void bl_out_char(struct bl_out *o, char c);
 
+// Whether so much may be written: the term may have no end. False with the
+// ball set where it is too much, or the machine is interrupted.
+bool bl_may_write(struct bl_machine *m, size_t bytes);
+// Sets the ball where the text grows too large or the machine is interrupted.
 void bl_write_term(struct bl_machine *m, struct bl_out *o, bl_word t,
                    const struct bl_write_options *w);
 void bl_write_atom(struct bl_out *o, bl_word atom, bool quoted);

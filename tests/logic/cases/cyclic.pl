@@ -1,0 +1,46 @@
+% SPDX-License-Identifier: MIT
+%: args --memory=64M --time=60 -g main
+% Terms without end, which unification makes where it does not check: whatever
+% walks through one is stopped by a limit, and its tables are consistent.
+%> tabled(resource)
+%> copy(resource)
+%> assertz(resource)
+%> write(resource)
+%> unify(resource)
+%> compare(resource)
+%> ground(resource)
+%> variant(resource)
+%> arithmetic(resource)
+%> length(resource)
+%> call(resource)
+%> is_list(false)
+%> [1,2,3]
+:- table same/1, number/2.
+same(X) :- X = f(X).
+same(1).
+number(_, 1).
+number(X, Y) :- number(X, Z), Z < 3, Y is Z + 1.
+
+main :-
+    X = f(X), Y = f(Y), L = [a|L], S = 1 + S, C = (true, C),
+    try(tabled, same(_)),
+    try(copy, copy_term(X, _)),
+    try(assertz, assertz(kept(X))),
+    try(write, write(X)),
+    try(unify, call_with_time_limit(0.05, X = Y)),
+    try(compare, call_with_time_limit(0.05, X @< Y)),
+    try(ground, call_with_time_limit(0.05, ground(X))),
+    try(variant, X =@= Y),
+    try(arithmetic, _ is S),
+    try(length, length(L, _)),
+    try(call, call_with_time_limit(0.05, C)),
+    try(is_list, is_list(L)),
+    catch(number(X, _), _, true),
+    findall(N, number(a, N), Ns), sort(Ns, Sorted), write(Sorted), nl.
+
+try(Name, Goal) :-
+    catch(( call(Goal) -> R = true ; R = false ), E, R = caught(E)),
+    what(R, What), T =.. [Name, What], write(T), nl.
+what(caught(time_limit_exceeded), resource) :- !.
+what(caught(error(resource_error(_), _)), resource) :- !.
+what(R, R).
