@@ -203,6 +203,12 @@ static int sleep_1(struct bl_machine *m, bl_word *a) {
     return BL_TRUE;
 }
 
+// The newest choice point, as a number to compare with.
+static int choice_1(struct bl_machine *m, bl_word *a) {
+    const bl_word level = bl_level_of(m, m->b);
+    return bl_answer(m, a[0], bl_int((int64_t)(level >> BL_TAG_BITS)));
+}
+
 static int nothing_0(struct bl_machine *m, bl_word *a) {
     (void)m;
     (void)a;
@@ -212,6 +218,7 @@ static int nothing_0(struct bl_machine *m, bl_word *a) {
 void bl_builtins_control(void) {
     static const struct bl_builtin_row rows[] = {
         {"$body_kind", 2, body_kind_2},
+        {"$choice", 1, choice_1},
         {"throw", 1, throw_1},
         {"halt", 1, halt_1},
         {"consult", 1, consult_1},

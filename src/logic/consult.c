@@ -257,6 +257,7 @@ static bool run_initializations(struct loading *l) {
 // The first clause of a predicate in a load replaces what was there before.
 static bool may_define(struct loading *l, struct bl_pred *p, uint32_t line) {
     if (l->library) {
+        BL_CHECK((p->flags & BL_PRED_SYSTEM) == 0); // the name is taken
         p->flags |= BL_PRED_LIBRARY;
         return true;
     }

@@ -43,12 +43,16 @@ forall(C, A) :- \+ ( call(C), \+ call(A) ).
 apply(G, Args) :- G =.. L0, '$append'(L0, Args, L), Goal =.. L, call(Goal).
 halt :- halt(0).
 
-setup_call_cleanup(S, G, C) :-
-    once(S),
-    catch(G, E, true)
-    -> ignore(C), ( nonvar(E) -> throw(E) ; true )
-    ;  ignore(C), fail.
-call_cleanup(G, C) :- setup_call_cleanup(true, G, C).
+% The cleanup runs when G fails, throws, or leaves no choice point; a cut that
+% removes the choice points of G runs nothing.
+setup_call_cleanup(S, G, C) :- once(S), call_cleanup(G, C).
+call_cleanup(G, C) :-
+    '$choice'(Before),
+    catch(G, E, true),
+    '$choice'(After),
+    ( After == Before -> !, ignore(C), ( nonvar(E) -> throw(E) ; true ) ; true ).
+call_cleanup(_, C) :- ignore(C), fail.
+catch_with_backtrace(G, C, R) :- catch(G, C, R).
 
 call_with_time_limit(T, G) :-
     '$set_deadline'(T, Old),
@@ -322,7 +326,12 @@ with_output_to(Sink, G) :- '$to_memory'(G, Text), '$give'(Sink, Text).
     ;   '$memory_close'(Old, _), fail
     ).
 read_term_from_atom(A, T, _) :- term_to_atom(T, A).
-print_message(K, E) :- ( K == error -> '$print_error'(E) ; true ).
+print_message(K, M) :- '$say'(M, K), !.
+print_message(_, _).
+'$say'(format(F, As), K) :-
+    '$member'(K, [error, warning]), !,
+    format(user_error, 'leaflog: ~w: ', [K]), format(user_error, F, As), nl(user_error).
+'$say'(E, error) :- '$print_error'(E).
 phrase(G, L) :- phrase(G, L, []).
 phrase(G, L, R) :- call(G, L, R).
 

@@ -61,7 +61,93 @@ aggregate_all(max(E), D, G, M) :- !, findall(D-E, G, L), sort(L, S), pairs_value
 aggregate_all(min(E), D, G, M) :- !, findall(D-E, G, L), sort(L, S), pairs_values(S, Es), min_list(Es, M).
 aggregate_all(bag(E), D, G, Es) :- !, findall(D-E, G, L), sort(L, S), pairs_values(S, Es).
 
+aggregate(Spec, G, R) :- bagof(Spec, G, L), aggregate_all(Spec, '$member'(Spec, L), R).
+selectchk(X, L, Y, R) :- select(X, L, Y, R), !.
+min_member(P, M, [X|Xs]) :- '$least'(Xs, P, X, M).
+'$least'([], _, M, M).
+'$least'([X|Xs], P, M0, M) :- ( call(P, X, M0) -> '$least'(Xs, P, X, M) ; '$least'(Xs, P, M0, M) ).
+map_list_to_pairs(G, L, Ps) :- '$keys_of'(L, G, Ps).
+'$keys_of'([], _, []).
+'$keys_of'([X|Xs], G, [K-X|Ps]) :- call(G, X, K), '$keys_of'(Xs, G, Ps).
+group_pairs_by_key([], []).
+group_pairs_by_key([K-V|Ps], [K-[V|Vs]|Gs]) :- '$same_key'(Ps, K, Vs, Rest), group_pairs_by_key(Rest, Gs).
+'$same_key'([K1-V|Ps], K, [V|Vs], Rest) :- K1 == K, !, '$same_key'(Ps, K, Vs, Rest).
+'$same_key'(Rest, _, [], Rest).
+transpose_pairs(Ps, Ts) :- '$flip'(Ps, Fs), keysort(Fs, Ts).
+'$flip'([], []).
+'$flip'([K-V|Ps], [V-K|Fs]) :- '$flip'(Ps, Fs).
+sublist(P, L, R) :- include(P, L, R).
+foldl(G, L, M, N, O, A0, A) :- '$foldl'(L, M, N, O, G, A0, A).
+'$foldl'([], [], [], [], _, A, A).
+'$foldl'([W|Ws], [X|Xs], [Y|Ys], [Z|Zs], G, A0, A) :-
+    call(G, W, X, Y, Z, A0, A1), '$foldl'(Ws, Xs, Ys, Zs, G, A1, A).
+
+% ---- solutions in another order, or fewer of them
+
+call_nth(G, N) :- integer(N), !, '$nth_answer'(G, K), K =:= N, !.
+call_nth(G, N) :- '$nth_answer'(G, N).
+'$nth_answer'(G, N) :- S = count(0), call(G), arg(1, S, N0), N is N0 + 1, nb_setarg(1, S, N).
+offset(K, G) :- '$nth_answer'(G, N), N > K.
+distinct(G) :- distinct(G, G).
+distinct(W, G) :- findall(W-G, G, L), '$first_of_each'(L, t, Ps), '$member'(W-G, Ps).
+'$first_of_each'([], _, []).
+'$first_of_each'([W-G|L], T, Ps) :-
+    ( get_assoc(W, T, _) -> Ps = Ps1, T1 = T ; Ps = [W-G|Ps1], put_assoc(W, T, true, T1) ),
+    '$first_of_each'(L, T1, Ps1).
+order_by(Specs, G) :- term_variables(G, Vs), findall(Vs, G, L), '$order'(Specs, Vs, L, Sorted), '$member'(Vs, Sorted).
+'$order'([], _, L, L).
+'$order'([Spec|Specs], Vs, L0, L) :-
+    '$order'(Specs, Vs, L0, L1), Spec =.. [How, By],
+    findall(By-Vs, '$member'(Vs, L1), Ps),
+    ( How == asc -> sort(1, @=<, Ps, Qs) ; sort(1, @>=, Ps, Qs) ), pairs_values(Qs, L).
+
 % ---- ordered sets
+
+is_ordset(L) :- is_list(L), sort(L, S), S == L.
+ord_intersection([S|Ss], I) :- foldl(ord_intersection, Ss, S, I).
+ord_selectchk(X, S, R) :- '$member_eq'(X, S), ord_subtract(S, [X], R).
+
+% ---- graphs: Vertex-Neighbours in order
+
+vertices_edges_to_ugraph(Vs, Es, G) :-
+    findall(V-[], ( '$member'(V, Vs) ; '$member'(A-B, Es), ( V = A ; V = B ) ), L0),
+    findall(A-[B], '$member'(A-B, Es), L1), '$append'(L0, L1, L), '$ugraph'(L, G).
+'$ugraph'(L, G) :- keysort(L, S), group_pairs_by_key(S, Gs), '$union_values'(Gs, G).
+'$union_values'([], []).
+'$union_values'([V-Ss|Gs], [V-S|G]) :- ord_union(Ss, S), '$union_values'(Gs, G).
+vertices(G, Vs) :- pairs_keys(G, Vs).
+edges(G, Es) :- findall(V-N, ( '$member'(V-Ns, G), '$member'(N, Ns) ), Es).
+add_vertices(G0, Vs, G) :- vertices_edges_to_ugraph(Vs, [], G1), '$append'(G0, G1, L), '$ugraph'(L, G).
+add_edges(G0, Es, G) :- vertices_edges_to_ugraph([], Es, G1), '$append'(G0, G1, L), '$ugraph'(L, G).
+del_edges(G0, Es, G) :- vertices(G0, Vs), edges(G0, Es0), exclude('$in'(Es), Es0, Es1), vertices_edges_to_ugraph(Vs, Es1, G).
+del_vertices(G0, Vs, G) :-
+    findall(V-Ns, ( '$member'(V-Ns0, G0), \+ '$member_eq'(V, Vs), exclude('$in'(Vs), Ns0, Ns) ), G).
+neighbours(V, G, Ns) :- '$member'(W-Ns, G), W == V, !.
+neighbors(V, G, Ns) :- neighbours(V, G, Ns).
+transpose_ugraph(G, T) :- vertices(G, Vs), edges(G, Es), '$flip'(Es, Fs), vertices_edges_to_ugraph(Vs, Fs, T).
+reachable(V, G, R) :- '$reachable'([V], G, [V], R).
+'$reachable'([], _, R, R).
+'$reachable'([V|Vs], G, R0, R) :-
+    ( neighbours(V, G, Ns) -> true ; Ns = [] ),
+    ord_subtract(Ns, R0, New), ord_union(R0, New, R1), '$append'(New, Vs, Vs1),
+    '$reachable'(Vs1, G, R1, R).
+transitive_closure(G, C) :-
+    findall(V-R, ( '$member'(V-Ns, G), '$reachable'(Ns, G, Ns, R) ), C).
+top_sort(G, L) :- '$top_sort'(G, L).
+'$top_sort'([], []) :- !.
+'$top_sort'(G, L) :-
+    transpose_ugraph(G, T), findall(V, '$member'(V-[], T), First), First = [_|_],
+    del_vertices(G, First, G1), '$append'(First, L1, L), '$top_sort'(G1, L1).
+
+% ---- options
+
+option(O, Os) :- functor(O, N, 1), functor(G, N, 1), ( '$member'(G, Os) -> O = G ; arg(1, O, V), '$member'(N = W, Os) -> V = W ).
+option(O, Os, Default) :- functor(O, N, 1), functor(G, N, 1), ( option(G, Os) -> O = G ; arg(1, O, Default) ).
+select_option(O, Os, Rest) :- functor(O, N, 1), functor(G, N, 1), selectchk(G, Os, Rest), O = G.
+select_option(O, Os, Rest, Default) :- ( select_option(O, Os, Rest) -> true ; arg(1, O, Default), Rest = Os ).
+merge_options(New, Old, Os) :-
+    findall(O, ( '$member'(O, Old), functor(O, N, 1), functor(G, N, 1), \+ '$member'(G, New) ), Kept),
+    '$append'(New, Kept, L), sort(L, Os).
 
 ord_empty([]).
 ord_insert(S, X, S1) :- ord_union(S, [X], S1).
@@ -150,7 +236,33 @@ map_assoc(G, t(_, V, _, L, R)) :- map_assoc(G, L), call(G, V), map_assoc(G, R).
 map_assoc(_, t, t).
 map_assoc(G, t(K, V, H, L, R), t(K, W, H, L1, R1)) :- map_assoc(G, L, L1), call(G, V, W), map_assoc(G, R, R1).
 
+% ---- errors
+
+instantiation_error(_) :- throw(error(instantiation_error, _)).
+type_error(T, X) :- throw(error(type_error(T, X), _)).
+domain_error(D, X) :- throw(error(domain_error(D, X), _)).
+existence_error(K, X) :- throw(error(existence_error(K, X), _)).
+permission_error(A, T, X) :- throw(error(permission_error(A, T, X), _)).
+representation_error(W) :- throw(error(representation_error(W), _)).
+resource_error(R) :- throw(error(resource_error(R), _)).
+is_of_type(T, X) :- catch('$must_be'(T, X), error(E, _), true), \+ nonvar(E).
+abort :- throw('$aborted').
+
 % ---- terms
+
+duplicate_term(T, C) :- copy_term(T, C).
+copy_term_nat(T, C) :- copy_term(T, C).
+same_term(A, B) :- A == B.
+sub_term(T, T).
+sub_term(X, T) :- compound(T), arg(_, T, A), sub_term(X, A).
+mapargs(G, S, T) :- S =.. [F|As], '$maplist'(As, Bs, G), T =.. [F|Bs].
+subsumes(G, S) :- subsumes_term(G, S), G = S.
+strip_module(T, M, P) :- ( nonvar(T), T = _ : T1 -> strip_module(T1, M, P) ; M = user, P = T ).
+'C'([X|Xs], X, Xs).
+divmod(A, B, Q, R) :- Q is div(A, B), R is mod(A, B).
+comma_list(C, L) :- nonvar(C), !, '$comma_list'(C, L, []).
+comma_list(C, [G|Gs]) :- ( Gs == [] -> C = G ; C = (G, C1), comma_list(C1, Gs) ).
+'$comma_list'(C, L, T) :- ( nonvar(C), C = (A, B) -> '$comma_list'(A, L, L1), '$comma_list'(B, L1, T) ; L = [C|T] ).
 
 compound_name_arity(T, N, A) :- compound(T), !, functor(T, N, A).
 compound_name_arity(T, N, A) :- A > 0, functor(T, N, A).
@@ -307,6 +419,12 @@ thread_statistics(_, cputime, T) :- statistics(thread_cputime, T).
 is_thread(Id) :- thread_property(Id, _), !.
 
 % ---- tables, by the names of other systems
+
+gc_tables(0).
+abolish_table_info.
+fail_if(G) :- \+ call(G).
+cputime(T) :- statistics(cputime, T).
+walltime(T) :- get_time(T).
 
 sk_not(G) :- tnot(G).
 tfindall(T, G, L) :- findall(T, G, L).
