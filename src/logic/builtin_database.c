@@ -252,6 +252,17 @@ static int abolish_1(struct bl_machine *m, bl_word *a) {
 
 // ---- declarations
 
+// p/2, or as XSB allows, p(_, _).
+static int take_predicate(struct bl_machine *m, bl_word t, bl_word *functor) {
+    bool open = bl_tag(t) == BL_STR;
+    for (uint32_t i = 0; open && i < bl_functor_arity(*bl_ptr(t)); i++)
+        open = bl_is_var(bl_deref(bl_ptr(t)[1 + i]));
+    if (!open || *bl_ptr(t) == BL_FN(slash_2))
+        return bl_take_indicator(m, t, functor);
+    *functor = *bl_ptr(t);
+    return BL_TRUE;
+}
+
 static int each_indicator(struct bl_machine *m, bl_word t,
                           int (*f)(struct bl_machine *m, bl_word functor)) {
     t = bl_deref(t);
@@ -264,7 +275,7 @@ static int each_indicator(struct bl_machine *m, bl_word t,
                                        : list ? bl_ptr(t)[0]
                                               : t);
         bl_word functor;
-        if (bl_take_indicator(m, first, &functor) != BL_TRUE ||
+        if (take_predicate(m, first, &functor) != BL_TRUE ||
             f(m, functor) != BL_TRUE)
             return BL_THROW;
         if (!pair && !list)

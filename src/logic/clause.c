@@ -258,7 +258,18 @@ static void relink(struct bl_pred *p, struct bl_pred *twin) {
     }
 }
 
+// What the compiler knows by name: control, and [File|Files].
+static bool is_control(bl_word functor) {
+    static const char control[] = " , ; -> *-> \\+ ! : . ";
+    char word[64];
+    snprintf(word, sizeof word, " %.60s ",
+             bl_atom_text(bl_functor_name(functor)));
+    return strstr(control, word) != NULL;
+}
+
 bool bl_pred_take_over(struct bl_pred *p) {
+    if ((p->flags & BL_PRED_LIBRARY) != 0 && is_control(p->functor))
+        return false;
     if ((p->flags & (BL_PRED_SYSTEM | BL_PRED_OPEN)) == BL_PRED_SYSTEM)
         return false;
     if ((p->flags & (BL_PRED_LIBRARY | BL_PRED_OPEN)) == 0)

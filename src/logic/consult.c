@@ -157,8 +157,9 @@ static bl_word main_goal(struct bl_machine *m, bl_word d) {
     return bl_struct1(m, BL_ATOM(initialization), goal);
 }
 
-static bool initialization(struct loading *l, bl_word goal) {
-    struct bl_record *const r = bl_record_make(l->m, &goal, 1);
+static bool initialization(struct loading *l, bl_word goal, uint32_t line) {
+    const bl_word kept[2] = {goal, bl_int((int64_t)line)};
+    struct bl_record *const r = bl_record_make(l->m, kept, 2);
     if (r == NULL)
         return false;
     *l->last_goal = r;
@@ -229,7 +230,7 @@ static bool directive(struct loading *l, bl_word goal, uint32_t line) {
     if (bl_tag(goal) == BL_STR && *bl_ptr(goal) == BL_FN(initialization_2))
         goal = main_goal(l->m, goal);
     if (bl_tag(goal) == BL_STR && *bl_ptr(goal) == BL_FN(initialization_1)) {
-        if (!initialization(l, bl_ptr(goal)[1]))
+        if (!initialization(l, bl_ptr(goal)[1], line))
             clause_error(l, line);
         return true;
     }
@@ -242,9 +243,9 @@ static bool run_initializations(struct loading *l) {
     while (r != NULL) {
         struct bl_record *const next = r->next;
         bl_word *const h = l->m->h;
-        bl_word goal;
-        if (go_on && bl_record_load(l->m, r, &goal))
-            go_on = run(l, goal, 0);
+        bl_word kept[2];
+        if (go_on && bl_record_load(l->m, r, kept))
+            go_on = run(l, kept[0], (uint32_t)bl_int_value(kept[1]));
         l->m->h = h;
         bl_record_free(r);
         r = next;

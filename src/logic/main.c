@@ -55,6 +55,8 @@ static int wrong(const char *what, const char *argument) {
     return 2;
 }
 
+enum { LEAST_MEMORY = 1 << 16 };
+
 static bool read_size(const char *s, size_t *out) {
     char *end;
     const double n = strtod(s, &end);
@@ -106,7 +108,7 @@ static bool valued_option(struct command *c, const char *arg) {
         ok = choose(v, sources, 2, &i);
         c->tables.alloc = (enum bl_table_alloc)i;
     } else if ((v = value_of(arg, "--memory")) != NULL) {
-        ok = read_size(v, &c->memory);
+        ok = read_size(v, &c->memory) && c->memory >= LEAST_MEMORY;
     } else if ((v = value_of(arg, "--table-memory")) != NULL) {
         ok = read_size(v, &bl_engine.table_limit);
     } else if ((v = value_of(arg, "--term-size")) != NULL) {

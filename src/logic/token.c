@@ -213,7 +213,9 @@ static const char *escape(struct bl_source *s, uint32_t *code, bool *nothing) {
     static const char values[] = "\a\b\f\n\r\t\v\0\033 \0\\'\"`";
     const int c = peek(s, 0);
     *nothing = false;
-    if (c == '\n') {
+    if (c == '\r' && peek(s, 1) == '\n') // a line of another system
+        take(s);
+    if (peek(s, 0) == '\n') {
         take(s);
         *nothing = true;
         return NULL;
