@@ -83,6 +83,8 @@ void bl_limit_set_deadline(struct bl_machine *m, uint64_t at_ns) {
 // ---- Ctrl-C
 
 static _Atomic(struct bl_machine *) interruptible;
+static bool session;                 // someone sits at a terminal
+static _Atomic(bool) idle_interrupt; // Ctrl-C while no goal was running
 
 static void on_interrupt(int signal) {
     (void)signal;
@@ -93,10 +95,38 @@ static void on_interrupt(int signal) {
     bl_machine_interrupt(m, BL_INT_SIGNAL);
 }
 
-void bl_limit_catch_interrupts(struct bl_machine *m) {
-    bl_store_release(&interruptible, m);
+static void on_idle_interrupt(int signal) {
+    (void)signal;
+    // relaxed: read by the thread that the signal interrupted, or later
+    bl_store_relaxed(&idle_interrupt, true);
+}
+
+static void handle(void (*handler)(int), int flags) {
     struct sigaction how;
     memset(&how, 0, sizeof how);
-    how.sa_handler = m != NULL ? on_interrupt : SIG_DFL;
+    how.sa_handler = handler;
+    how.sa_flags = flags;
     sigaction(SIGINT, &how, NULL);
+}
+
+void bl_limit_catch_interrupts(struct bl_machine *m) {
+    if (m != NULL) // one that came too late was for the goal before
+        (void)atomic_fetch_and_explicit(&m->interrupt, ~(uint32_t)BL_INT_SIGNAL,
+                                        memory_order_relaxed);
+    bl_store_release(&interruptible, m);
+    if (m != NULL)
+        handle(on_interrupt, 0); // a sleeping builtin is to wake up
+    else if (session)
+        handle(on_idle_interrupt, SA_RESTART);
+    else
+        handle(SIG_DFL, 0);
+}
+
+void bl_limit_begin_session(void) {
+    session = true;
+    bl_limit_catch_interrupts(NULL);
+}
+
+bool bl_limit_was_idle_interrupt(void) {
+    return bl_exchange_acq_rel(&idle_interrupt, false);
 }

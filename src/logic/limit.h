@@ -12,5 +12,9 @@ void bl_limit_set_deadline(struct bl_machine *m, uint64_t at_ns);
 // SIGINT interrupts this machine from now on; a second one while it has not
 // answered ends the program. NULL: the default action again.
 void bl_limit_catch_interrupts(struct bl_machine *m);
+// Somebody sits at a terminal: between goals SIGINT ends nothing from now on.
+void bl_limit_begin_session(void);
+// Whether one came between goals since the last question.
+bool bl_limit_was_idle_interrupt(void);
 
 #endif

@@ -65,6 +65,7 @@ static char *read_line(struct terminal *t, const char *prompt) {
     char *line = NULL;
     size_t capacity = 0;
     if (getline(&line, &capacity, stdin) < 0) {
+        clearerr(stdin); // it may have been Ctrl-C
         free(line);
         return NULL;
     }
@@ -254,13 +255,19 @@ int bl_toplevel(struct bl_machine *m, const struct bl_toplevel_options *o) {
     s.terminal.interactive = isatty(0) && isatty(1);
     if (s.terminal.interactive)
         find_editor(&s.terminal);
+    if (s.terminal.interactive)
+        bl_limit_begin_session();
     struct bl_out text = {0};
     bool halted = false;
     bool fresh = true;
-    char *line;
-    while (!halted &&
-           (line = read_line(&s.terminal, fresh ? "?- " : "|  ")) != NULL) {
-        bl_out_str(&text, line);
+    while (!halted) {
+        char *const line = read_line(&s.terminal, fresh ? "?- " : "|  ");
+        const bool interrupted = bl_limit_was_idle_interrupt();
+        if (interrupted)
+            text.bytes = 0; // what was typed until then is given up
+        if (line == NULL && !interrupted)
+            break;
+        bl_out_str(&text, line != NULL ? line : "\n");
         free(line);
         fresh = run_text(&s, &text, false, &halted);
     }
