@@ -96,9 +96,13 @@ static int source_path_2(struct bl_machine *m, bl_word *a) {
     return bl_answer(m, a[1], bl_atom_str(path));
 }
 
-// '$set_deadline'(Seconds, Old): the machine is interrupted then. Old is what
-// '$restore_deadline' takes.
-static int set_deadline_2(struct bl_machine *m, bl_word *a) {
+// '$deadline'(Old): what '$restore_deadline' takes.
+static int deadline_1(struct bl_machine *m, bl_word *a) {
+    return bl_answer(m, a[0], bl_int((int64_t)m->deadline_ns));
+}
+
+// '$set_deadline'(Seconds): the machine is interrupted then.
+static int set_deadline_1(struct bl_machine *m, bl_word *a) {
     const bl_word t = bl_deref(a[0]);
     double seconds;
     if (bl_is_int(t))
@@ -108,16 +112,22 @@ static int set_deadline_2(struct bl_machine *m, bl_word *a) {
     else
         return bl_throw_type(m, BL_ATOM_number, t);
     const uint64_t old = m->deadline_ns;
-    const uint64_t new = bl_now_ns() + (uint64_t)(seconds * 1e9);
+    const uint64_t ahead =
+        seconds > 0 ? (uint64_t)(fmin(seconds, 1e9) * 1e9) : 0;
+    const uint64_t new = bl_now_ns() + ahead;
     if (old == 0 || new < old)
         bl_limit_set_deadline(m, new);
-    return bl_answer(m, a[1], bl_int((int64_t)old));
+    return BL_TRUE;
 }
 
 static int restore_deadline_1(struct bl_machine *m, bl_word *a) {
     int64_t old;
     if (bl_take_int(m, a[0], &old) != BL_TRUE)
         return BL_THROW;
+    bl_limit_set_deadline(m, 0);
+    // none comes any more; one that is not answered yet came too late
+    (void)atomic_fetch_and_explicit(&m->interrupt, ~(uint32_t)BL_INT_TIME,
+                                    memory_order_relaxed);
     bl_limit_set_deadline(m, (uint64_t)old);
     return BL_TRUE;
 }
@@ -223,7 +233,8 @@ void bl_builtins_control(void) {
         {"halt", 1, halt_1},
         {"consult", 1, consult_1},
         {"$source_path", 2, source_path_2},
-        {"$set_deadline", 2, set_deadline_2},
+        {"$deadline", 1, deadline_1},
+        {"$set_deadline", 1, set_deadline_1},
         {"$restore_deadline", 1, restore_deadline_1},
         {"shell", 2, shell_2},
         {"getenv", 2, getenv_2},

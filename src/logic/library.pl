@@ -55,13 +55,11 @@ call_cleanup(_, C) :- ignore(C), fail.
 catch_with_backtrace(G, C, R) :- catch(G, C, R).
 
 call_with_time_limit(T, G) :-
-    '$set_deadline'(T, Old),
-    (   catch(G, E, true)
-    ->  '$restore_deadline'(Old),
-        ( nonvar(E) -> '$time_limit'(E) ; true )
-    ;   '$restore_deadline'(Old),
-        fail
-    ).
+    '$deadline'(Old),
+    catch('$until'(T, Old, G), E, ( '$restore_deadline'(Old), '$time_limit'(E) )).
+'$until'(T, Old, G) :-
+    '$set_deadline'(T),
+    ( call(G) -> '$restore_deadline'(Old) ; '$restore_deadline'(Old), fail ).
 '$time_limit'(error(resource_error(time), _)) :- !, throw(time_limit_exceeded).
 '$time_limit'(E) :- throw(E).
 

@@ -3,13 +3,19 @@
 %> resource_error(memory)
 %> resource_error(memory)
 %> time_limit_exceeded
+%> short limits
 %> alive
 % A limit that is met is an error like any other, and the machine goes on.
 main :-
     catch(runaway(1), error(E, _), true), print(E), nl,
     catch(grow(a), error(F, _), true), print(F), nl,
     catch(call_with_time_limit(0.2, spin), G, true), print(G), nl,
+    forall(between(1, 5000, I), short(I)), writeln('short limits'),
     writeln(alive).
+short(I) :-
+    T is I * 1.0e-8,
+    catch(call_with_time_limit(T, numlist(1, 20, _)), E, true),
+    ( var(E) -> true ; E == time_limit_exceeded -> true ; throw(E) ).
 runaway(X) :- runaway(X), stop.
 stop.
 grow(X) :- grow(f(X)).
