@@ -241,8 +241,11 @@ static void relink_clause(struct bl_clause *c, bl_word from, bl_word to) {
     for (size_t at = 0; at < c->code_words; at += op_words[c->code[at]]) {
         const bl_word op = c->code[at];
         if ((op == BL_OP_CALL || op == BL_OP_EXECUTE || op == BL_OP_BUILTIN) &&
-            c->code[at + 1] == from)
-            c->code[at + 1] = to;
+            c->code[at + 1] == from) {
+            void *const operand = &c->code[at + 1];
+            // pairs with the acquire of bl_code_pred
+            bl_store_release((_Atomic(bl_word) *)operand, to);
+        }
     }
 }
 

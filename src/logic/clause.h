@@ -136,6 +136,14 @@ void bl_pred_wipe(struct bl_pred *p);
 // Sets what a call of the predicate runs, after a change of its flags.
 void bl_pred_set_entry(struct bl_pred *p);
 
+// The predicate that the instruction calls.
+BL_INLINE struct bl_pred *bl_code_pred(const bl_word *pc) {
+    const void *const operand = &pc[1];
+    // pairs with the release of relink_clause
+    const bl_word w = bl_load_acquire((const _Atomic(bl_word) *)operand);
+    return (struct bl_pred *)(void *)bl_ptr(w);
+}
+
 // Compiles head :- body, a term of the machine's heap. NULL with the ball set
 // on an error. The clause is in no list yet.
 struct bl_clause *bl_clause_compile(struct bl_machine *m, bl_word term);

@@ -553,11 +553,11 @@ DEALLOCATE:
     pc += 1;
     NEXT;
 CALL:
-    p = (struct bl_pred *)(void *)bl_ptr(pc[1]);
+    p = bl_code_pred(pc);
     m->cp = pc + 3;
     goto call;
 EXECUTE:
-    p = (struct bl_pred *)(void *)bl_ptr(pc[1]);
+    p = bl_code_pred(pc);
 call:
     CALL_EVENT;
     m->b0 = m->b;
@@ -570,7 +570,7 @@ PROCEED:
     pc = m->cp;
     NEXT;
 BUILTIN : {
-    struct bl_pred *const f = (struct bl_pred *)(void *)bl_ptr(pc[1]);
+    struct bl_pred *const f = bl_code_pred(pc);
     if (BL_UNLIKELY(m->h >= m->heap_end) && !bl_machine_event(m))
         goto error;
     const int r = f->builtin(m, m->x);
