@@ -65,6 +65,8 @@ int bl_take_list(struct bl_machine *m, bl_word a, bl_word **items, size_t *n);
 // Any text: an atom, a number, a list of codes or of characters.
 int bl_take_text(struct bl_machine *m, bl_word a, struct bl_out *out);
 
+int bl_abolish_tables(struct bl_machine *m); // all of them
+
 bl_word bl_make_list(struct bl_machine *m, const bl_word *items, size_t n,
                      bl_word tail);
 // A number as text has it, or false; leading layout is allowed.

@@ -23,6 +23,11 @@ static int may_change(struct bl_machine *m, struct bl_pred *p,
                                bl_indicator(m, p->functor));
 }
 
+// Its clauses have changed, or are about to.
+static int changed(struct bl_machine *m, const struct bl_pred *p) {
+    return p->flags & BL_PRED_INCREMENTAL ? bl_abolish_tables(m) : BL_TRUE;
+}
+
 static int add(struct bl_machine *m, bl_word t, bool at_end) {
     t = bl_deref(t);
     while (bl_tag(t) == BL_STR && *bl_ptr(t) == BL_FN(colon_2))
@@ -43,7 +48,7 @@ static int add(struct bl_machine *m, bl_word t, bool at_end) {
     if (c == NULL)
         return BL_THROW;
     bl_clause_add(c, at_end);
-    return BL_TRUE;
+    return changed(m, p);
 }
 
 static int assertz_1(struct bl_machine *m, bl_word *a) {
@@ -171,6 +176,8 @@ static int walk_clauses(struct bl_machine *m, bl_word head, bl_word body,
             (!erase || bl_clause_erase(*at))) {
             w.run.at = next;
             update_walk(*state, &w);
+            if (erase && changed(m, (*at)->pred) != BL_TRUE)
+                return BL_THROW;
             return next == NULL ? BL_TRUE : BL_MORE;
         }
         if (m->ball != NULL)
@@ -230,11 +237,13 @@ static int retractall_1(struct bl_machine *m, bl_word *a) {
             return BL_THROW;
         if (bl_unify(m, head, t[0]))
             (void)bl_clause_erase(*at);
+        if (m->ball != NULL)
+            return BL_THROW;
         bl_untrail(m, mark);
         m->h = h;
     }
     m->hb = hb;
-    return BL_TRUE;
+    return changed(m, p);
 }
 
 static int abolish_1(struct bl_machine *m, bl_word *a) {
@@ -247,7 +256,7 @@ static int abolish_1(struct bl_machine *m, bl_word *a) {
     if (may_change(m, p, BL_ATOM_modify) != BL_TRUE)
         return BL_THROW;
     bl_pred_wipe(p);
-    return BL_TRUE;
+    return changed(m, p);
 }
 
 // ---- declarations
@@ -293,8 +302,36 @@ static int make_dynamic(struct bl_machine *m, bl_word functor) {
     return BL_TRUE;
 }
 
+static int make_incremental(struct bl_machine *m, bl_word functor) {
+    if (make_dynamic(m, functor) != BL_TRUE)
+        return BL_THROW;
+    bl_pred_ensure(functor)->flags |= BL_PRED_INCREMENTAL;
+    return BL_TRUE;
+}
+
+static bool names_incremental(bl_word t) {
+    t = bl_deref(t);
+    for (; bl_tag(t) == BL_STR && *bl_ptr(t) == BL_FN(comma_2);
+         t = bl_deref(bl_ptr(t)[2])) {
+        if (bl_deref(bl_ptr(t)[1]) == BL_ATOM(incremental))
+            return true;
+    }
+    return t == BL_ATOM(incremental);
+}
+
+// Predicates, also `as incremental`, all of them or the last one.
 static int dynamic_1(struct bl_machine *m, bl_word *a) {
-    return each_indicator(m, a[0], make_dynamic);
+    bl_word t = bl_deref(a[0]);
+    while (bl_tag(t) == BL_STR && *bl_ptr(t) == BL_FN(comma_2)) {
+        if (dynamic_1(m, &bl_ptr(t)[1]) != BL_TRUE)
+            return BL_THROW;
+        t = bl_deref(bl_ptr(t)[2]);
+    }
+    if (bl_tag(t) != BL_STR || *bl_ptr(t) != BL_FN(as_2))
+        return each_indicator(m, t, make_dynamic);
+    return each_indicator(m, bl_ptr(t)[1],
+                          names_incremental(bl_ptr(t)[2]) ? make_incremental
+                                                          : make_dynamic);
 }
 
 static int make_discontiguous(struct bl_machine *m, bl_word functor) {

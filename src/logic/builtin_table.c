@@ -18,8 +18,10 @@ static int one_property(struct bl_machine *m, bl_word t, int *design) {
         *design = BL_TABLE_SS;
     else if (t == BL_ATOM(private))
         *design = BL_TABLE_NS;
-    // subsumptive tables have the answers of variant ones
-    else if (t != BL_ATOM(variant) && t != BL_ATOM(subsumptive))
+    // subsumptive tables have the answers of variant ones; which tables depend
+    // on what is not kept, so that all are incremental
+    else if (t != BL_ATOM(variant) && t != BL_ATOM(subsumptive) &&
+             t != BL_ATOM(incremental) && t != BL_ATOM(opaque))
         return bl_throw_domain(m, "table_mode", t);
     return BL_TRUE;
 }
@@ -113,13 +115,17 @@ static int table_1(struct bl_machine *m, bl_word *a) {
     }
 }
 
-static int abolish_all_tables_0(struct bl_machine *m, bl_word *a) {
-    (void)a;
+int bl_abolish_tables(struct bl_machine *m) {
     if (m->tabler->top != NULL)
         return not_now(m);
     if (!bl_keep_answers(m, NULL))
         return BL_THROW;
     return bl_table_abolish_all(m->tabler->thread) ? BL_TRUE : not_now(m);
+}
+
+static int abolish_all_tables_0(struct bl_machine *m, bl_word *a) {
+    (void)a;
+    return bl_abolish_tables(m);
 }
 
 // The tabled predicate that an indicator names.

@@ -78,9 +78,10 @@ enum bl_pred_flag {
     BL_PRED_TABLED = 16,
     BL_PRED_BARRIER = 32, // no tabled goal may be suspended below its calls
     BL_PRED_CONTROL = 64,
-    BL_PRED_LIBRARY = 128, // defined in Prolog by us
-    BL_PRED_THROW = 256,   // throw/1
-    BL_PRED_OPEN = 512     // ours, and programs may define it anew
+    BL_PRED_LIBRARY = 128,     // defined in Prolog by us
+    BL_PRED_THROW = 256,       // throw/1
+    BL_PRED_OPEN = 512,        // ours, and programs may define it anew
+    BL_PRED_INCREMENTAL = 1024 // tables go when its clauses change
 };
 
 typedef int (*bl_builtin)(struct bl_machine *m, bl_word *a);

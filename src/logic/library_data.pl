@@ -420,6 +420,14 @@ is_thread(Id) :- thread_property(Id, _), !.
 
 % ---- tables, by the names of other systems
 
+dynamic(Ps, Os) :- ( '$member'(incremental(true), Os) -> dynamic(Ps as incremental) ; dynamic(Ps) ).
+incr_assert(C) :- assertz(C).
+incr_assertz(C) :- assertz(C).
+incr_asserta(C) :- asserta(C).
+incr_retract(C) :- retract(C).
+incr_retractall(H) :- retractall(H).
+incr_table_update.
+incr_table_update(_).
 gc_tables(0).
 abolish_table_info.
 fail_if(G) :- \+ call(G).
