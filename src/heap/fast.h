@@ -49,7 +49,7 @@ BL_INLINE void bl_free_fast(void *p) {
     }
     struct bl_cache *cache = bl_cache_for(local, slice);
     if (BL_LIKELY(--cache->room >= 0))
-        bl_cache_push(cache, slice, p);
+        bl_block_push(&cache->first, slice, p);
     else
         bl_cache_overflow(cache, bl_page_of(slice), p);
 }

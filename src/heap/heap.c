@@ -163,6 +163,7 @@ BL_NOINLINE static void free_run(void *p) {
     bl_run_release(run);
 }
 
+// The thread has seen less of the small part than there is, or has no local.
 static void free_small(void *p) {
     if (bl_thread.local == NULL) {
         bl_page_free_slow(bl_page_at(bl_small_offset(p)), p, "free");

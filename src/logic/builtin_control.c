@@ -125,9 +125,7 @@ static int restore_deadline_1(struct bl_machine *m, bl_word *a) {
     if (bl_take_int(m, a[0], &old) != BL_TRUE)
         return BL_THROW;
     bl_limit_set_deadline(m, 0);
-    // none comes any more; one that is not answered yet came too late
-    (void)atomic_fetch_and_explicit(&m->interrupt, ~(uint32_t)BL_INT_TIME,
-                                    memory_order_relaxed);
+    bl_machine_forget(m, BL_INT_TIME);
     bl_limit_set_deadline(m, (uint64_t)old);
     return BL_TRUE;
 }

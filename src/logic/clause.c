@@ -99,6 +99,12 @@ void bl_pred_make_tabled(struct bl_pred *p, int design,
     pthread_mutex_unlock(&p->lock);
 }
 
+static bool is_among(const char *names, const char *name) {
+    char word[64];
+    snprintf(word, sizeof word, " %.60s ", name);
+    return strstr(names, word) != NULL;
+}
+
 // ISO's builtins and those that say what a program is; our own begin with $.
 static bool is_fixed(const char *name) {
     static const char fixed[] =
@@ -112,9 +118,7 @@ static bool is_fixed(const char *name) {
         " read_term retract retractall set_input set_output set_prolog_flag"
         " sort sub_atom table term_variables throw tnot"
         " unify_with_occurs_check var write write_canonical write_term writeq ";
-    char word[64];
-    snprintf(word, sizeof word, " %s ", name);
-    return name[0] == '$' || strstr(fixed, word) != NULL;
+    return name[0] == '$' || is_among(fixed, name);
 }
 
 void bl_pred_define_builtin(const char *name, uint32_t arity, bl_builtin f,
@@ -263,11 +267,8 @@ static void relink(struct bl_pred *p, struct bl_pred *twin) {
 
 // What the compiler knows by name: control, and [File|Files].
 static bool is_control(bl_word functor) {
-    static const char control[] = " , ; -> *-> \\+ ! : . ";
-    char word[64];
-    snprintf(word, sizeof word, " %.60s ",
-             bl_atom_text(bl_functor_name(functor)));
-    return strstr(control, word) != NULL;
+    return is_among(" , ; -> *-> \\+ ! : . ",
+                    bl_atom_text(bl_functor_name(functor)));
 }
 
 bool bl_pred_take_over(struct bl_pred *p) {

@@ -110,9 +110,8 @@ static void handle(void (*handler)(int), int flags) {
 }
 
 void bl_limit_catch_interrupts(struct bl_machine *m) {
-    if (m != NULL) // one that came too late was for the goal before
-        (void)atomic_fetch_and_explicit(&m->interrupt, ~(uint32_t)BL_INT_SIGNAL,
-                                        memory_order_relaxed);
+    if (m != NULL) // it was for the goal before
+        bl_machine_forget(m, BL_INT_SIGNAL);
     bl_store_release(&interruptible, m);
     if (m != NULL)
         handle(on_interrupt, 0); // a sleeping builtin is to wake up

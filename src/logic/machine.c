@@ -146,6 +146,10 @@ void bl_machine_interrupt(struct bl_machine *m, uint32_t why) {
     bl_store_release(&m->heap_soft, NULL);
 }
 
+void bl_machine_forget(struct bl_machine *m, uint32_t why) {
+    (void)atomic_fetch_and_explicit(&m->interrupt, ~why, memory_order_relaxed);
+}
+
 bool bl_machine_poll(struct bl_machine *m) {
     const uint32_t why = bl_exchange_acq_rel(&m->interrupt, 0);
     set_ends(m); // pairs with bl_machine_interrupt

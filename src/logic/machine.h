@@ -152,6 +152,8 @@ BL_MUST_USE bool bl_machine_event(struct bl_machine *m);
 BL_MUST_USE bool bl_machine_poll(struct bl_machine *m);
 BL_MUST_USE bool bl_machine_call_event(struct bl_machine *m, uint32_t arity);
 void bl_machine_interrupt(struct bl_machine *m, uint32_t why); // any thread
+// An interrupt that is not answered yet came too late.
+void bl_machine_forget(struct bl_machine *m, uint32_t why);
 uint64_t bl_now_ns(void);
 
 // Undoes bindings back to the trail mark.
@@ -223,9 +225,10 @@ bool bl_identical(struct bl_machine *m, bl_word a, bl_word b);
 
 BL_MUST_USE bool bl_unify(struct bl_machine *m, bl_word a, bl_word b);
 
-// Term construction on the heap; the caller has ensured the room.
 // How long a list is, and what ends it in *list; -1: nothing, it is a cycle.
 int64_t bl_list_length(bl_word *list);
+
+// Term construction on the heap; the caller has ensured the room.
 bl_word bl_list_cell(struct bl_machine *m, bl_word head, bl_word tail);
 bl_word bl_struct(struct bl_machine *m, bl_word functor, const bl_word *args);
 bl_word bl_struct1(struct bl_machine *m, bl_word name, bl_word a);

@@ -82,7 +82,7 @@ void bl_cache_overflow(struct bl_cache *cache, struct bl_page *page, void *p) {
     }
     make_room(cache);
     cache->room--;
-    bl_cache_push(cache, page, p);
+    bl_block_push(&cache->first, page, p);
 }
 
 void bl_caches_return(struct bl_local *local) {

@@ -3,7 +3,7 @@
 // The two chains of an entry: pages with free blocks, of which the first is
 // the current one, and full pages. Plain doubly linked lists ended by NULL;
 // only an empty chain's `first` shows `bl_no_page`, whose free list is empty,
-// so that malloc need not ask whether there is a page at all.
+// so that who allocates need not ask whether there is a page at all.
 //
 #include "page/internal.h"
 

@@ -5,17 +5,18 @@
 // A *page* is one or more consecutive slices of 32 KiB of a unit, cut into
 // blocks of one size for one *pool* (the paper's type). A *local* is what one
 // thread owns: for every pool an *entry* with the chain of its pages that have
-// free blocks. Only the owner allocates on a page. A page without owner and
-// with free blocks hangs on its pool's global entry.
+// free blocks, for every size class a *cache* of blocks ahead of them. Only the
+// owner takes blocks from a page. A page without owner and with free blocks
+// hangs on its pool's global entry.
 //
 // Where we differ from the paper:
 //  * The page header lies out of line, in a table indexed by slice, so that a
 //    block's page follows from its address alone, blocks may fill the page
 //    exactly, and no overrun of a block reaches a header.
-//  * Any thread may free. A block of another thread's page goes on the page's
-//    *remote* list by one atomic push; the owner collects it. The first push
-//    also *reports* the page to its owner's list of revived pages, since a
-//    full page is on no chain of available ones.
+//  * Any thread may free. A block of another thread's page that is not cached
+//    goes on its *remote* list by one atomic push; the owner collects it. The
+//    first push also *reports* the page to its owner's list of revived pages,
+//    since a full page is on no chain of available ones.
 //  * Blocks are carved little by little, so memory is touched when needed.
 //
 // Counting identity of a page, kept by its owner:
@@ -214,12 +215,25 @@ BL_INLINE uintptr_t bl_seal_of(const struct bl_page *page, const void *block) {
 // ---------------------------------------------------------------------------
 // Fast paths.
 
-BL_INLINE void *bl_page_pop(struct bl_page *page) {
-    struct bl_block *block = page->free;
-    page->free = block->next;
-    page->used++;
+// From and to the head of a list of free blocks.
+BL_INLINE void *bl_block_pop(struct bl_block **list) {
+    struct bl_block *block = *list;
+    *list = block->next;
     block->seal = 0;
     return block;
+}
+
+BL_INLINE void bl_block_push(struct bl_block **list, const struct bl_page *page,
+                             void *p) {
+    struct bl_block *block = p;
+    block->next = *list;
+    block->seal = bl_seal_of(page, p);
+    *list = block;
+}
+
+BL_INLINE void *bl_page_pop(struct bl_page *page) {
+    page->used++;
+    return bl_block_pop(&page->free);
 }
 
 BL_INLINE struct bl_cache *bl_cache_for(struct bl_local *local,
@@ -227,7 +241,8 @@ BL_INLINE struct bl_cache *bl_cache_for(struct bl_local *local,
     return (struct bl_cache *)((char *)local + page->cache);
 }
 
-// Another thread's, and too small to be cached by this one.
+// Another thread's, and too small to be cached by this one. The lower half of
+// the owner will do: where two have the same, a block is cached after all.
 BL_INLINE bool bl_is_left_to_owner(const struct bl_page *page,
                                    const struct bl_local *local) {
     const uint32_t other =
@@ -236,26 +251,8 @@ BL_INLINE bool bl_is_left_to_owner(const struct bl_page *page,
 }
 
 BL_INLINE void *bl_cache_pop(struct bl_cache *cache) {
-    struct bl_block *block = cache->first;
-    cache->first = block->next;
     cache->room++;
-    block->seal = 0;
-    return block;
-}
-
-BL_INLINE void bl_cache_push(struct bl_cache *cache, const struct bl_page *page,
-                             void *p) {
-    struct bl_block *block = p;
-    block->next = cache->first;
-    block->seal = bl_seal_of(page, p);
-    cache->first = block;
-}
-
-BL_INLINE void bl_page_push(struct bl_page *page, void *p) {
-    struct bl_block *block = p;
-    block->next = page->free;
-    block->seal = bl_seal_of(page, p);
-    page->free = block;
+    return bl_block_pop(&cache->first);
 }
 
 // True where `p` may be given back: a block starts there and is in use. Any
@@ -309,7 +306,7 @@ BL_INLINE void bl_private_free(struct bl_page *page, void *p,
                                const char *call) {
     if (BL_UNLIKELY(!bl_block_is_in_use(page, p)))
         bl_misuse(call, page, p);
-    bl_page_push(page, p);
+    bl_block_push(&page->free, page, p);
     if (BL_UNLIKELY(--page->used == 0))
         bl_page_emptied(page);
 }
