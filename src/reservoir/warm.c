@@ -2,7 +2,8 @@
 //
 // Warm units: freed, still backed. A ring of stretches in the order of their
 // freeing; demand takes from the new end (hot in the caches), the purge from
-// the old end. A full ring drops its oldest stretch.
+// the old end. A full ring drops its oldest stretch, and a heap that has shrunk
+// what it would not soon ask for again: nobody may wake it up to purge.
 //
 // Invariant: `warm_units` is the sum of the units of all stretches; each has
 // at least one, and one of the small part just one, whose `warm` bit is set.
@@ -10,6 +11,8 @@
 #include "reservoir/internal.h"
 
 #define RING 1024 // 24 KiB, untouched where nothing is freed
+// So many units are kept warm, or as many as are in use where that is more.
+#define KEPT_UNITS 128 // 256 MiB
 
 void (*bl_reservoir_peak_hook)(void);
 
@@ -66,25 +69,45 @@ size_t bl_warm_drop(const struct bl_warm *w) {
     return bytes;
 }
 
-static size_t drop_oldest(void) {
-    struct bl_warm w = *nth(0);
-    oldest = (oldest + 1) % RING;
-    count--;
+// At most `units` of the oldest stretch: its end, so that it begins where it
+// did.
+static size_t drop_oldest(size_t units) {
+    struct bl_warm *const rest = nth(0);
+    struct bl_warm w = *rest;
+    if (w.units > units) {
+        rest->units -= (uint32_t)units;
+        w.units = (uint32_t)units;
+        w.at += (size_t)rest->units << BL_HUGE_SHIFT;
+    } else {
+        oldest = (oldest + 1) % RING;
+        count--;
+    }
     tell_peak();
     note_taken(&w);
     return bl_warm_drop(&w);
 }
 
+// Who asks for a longer delay wants to keep it all.
+static void drop_what_exceeds_use(void) {
+    const size_t used = bl_load_relaxed(&bl_stats.units_now) - warm_units;
+    const size_t most = used > KEPT_UNITS ? used : KEPT_UNITS;
+    if (bl_policy.purge_delay_ms > BL_PURGE_DELAY_MS)
+        return;
+    while (warm_units > most)
+        drop_oldest(warm_units - most);
+}
+
 void bl_warm_push(void *at, size_t units, uint32_t run) {
     BL_ASSERT(units > 0 && (run != 0 || units == 1));
     if (count == RING)
-        drop_oldest();
+        drop_oldest(SIZE_MAX);
     struct bl_warm *const w = nth(count);
     *w = (struct bl_warm){at, (uint32_t)units, run, bl_os.now_ms()};
     mark(w, true);
     count++;
     warm_units += units;
     BL_COUNT_BY(units_warm_now, units);
+    drop_what_exceeds_use();
 }
 
 void bl_warm_put_back(const struct bl_warm *w) {
@@ -152,7 +175,7 @@ struct bl_warm bl_warm_take_run(size_t least, size_t most) {
 size_t bl_warm_purge(uint64_t deadline_ms) {
     size_t bytes = 0;
     while (count > 0 && nth(0)->since_ms <= deadline_ms)
-        bytes += drop_oldest();
+        bytes += drop_oldest(SIZE_MAX);
     return bytes;
 }
 

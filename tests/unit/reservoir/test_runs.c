@@ -62,6 +62,22 @@ TEST(runs_start_where_they_are_looked_up) {
     bl_reservoir_check();
 }
 
+TEST(of_a_large_run_the_first_part_stays_warm) {
+    start_with(BL_BACKING_THP);
+    struct bl_run *const run = bl_run_acquire(400 * BL_HUGE_SIZE, 1);
+    assert_ptr_ne(run, NULL);
+    char *const p = bl_run_start(run);
+    bl_run_release(run);
+    expect_size_eq(bl_load_relaxed(&bl_stats.units_warm_now), 128);
+    expect_true(fake_os_is_mapped(p, 128 * BL_HUGE_SIZE));
+    bl_reservoir_check();
+    struct bl_run *const again = bl_run_acquire(128 * BL_HUGE_SIZE, 1);
+    assert_ptr_ne(again, NULL);
+    expect_ptr_eq(bl_run_start(again), p);
+    expect_size_eq(bl_load_relaxed(&bl_stats.units_warm_now), 0);
+    bl_reservoir_check();
+}
+
 TEST(a_run_grows_in_place) {
     start_with(BL_BACKING_THP);
     struct bl_run *const run = bl_run_acquire(3 * BL_MIB, 1);

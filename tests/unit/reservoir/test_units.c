@@ -136,6 +136,35 @@ TEST(a_forced_purge_does_not_wait) {
     expect_size_eq(bl_reservoir_purge(true), BL_HUGE_SIZE);
 }
 
+// 256 MiB, or as much as is in use.
+TEST(a_heap_that_shrank_keeps_little_warm) {
+    enum { MOST = 400, KEPT = 128 };
+    static void *units[MOST];
+    start_with(BL_BACKING_THP);
+    for (int i = 0; i < MOST; i++)
+        units[i] = unit();
+    for (int i = 0; i < MOST / 2; i++)
+        bl_unit_release(units[i]);
+    expect_size_eq(bl_load_relaxed(&bl_stats.units_warm_now), MOST / 2);
+    for (int i = MOST / 2; i < MOST; i++)
+        bl_unit_release(units[i]);
+    expect_size_eq(bl_load_relaxed(&bl_stats.units_warm_now), KEPT);
+    expect_size_eq(bl_load_relaxed(&bl_stats.units_now), KEPT);
+    bl_reservoir_check();
+}
+
+TEST(a_longer_delay_keeps_all_warm) {
+    enum { MOST = 200 };
+    static void *units[MOST];
+    start_with(BL_BACKING_THP);
+    bl_reservoir_configure(BL_BACKING_THP, 2 * BL_PURGE_DELAY_MS);
+    for (int i = 0; i < MOST; i++)
+        units[i] = unit();
+    for (int i = 0; i < MOST; i++)
+        bl_unit_release(units[i]);
+    expect_size_eq(bl_load_relaxed(&bl_stats.units_warm_now), MOST);
+}
+
 static size_t from_pool(void **units) {
     size_t bytes = 0;
     for (int i = 0; i < N; i++)
