@@ -13,7 +13,8 @@
 #include <unistd.h>
 
 #define NAME "bystander"
-#define ANSWER_MS 1000
+#define ANSWER_MS 200
+#define MOST_WAITS 100 // for an answer, each of ANSWER_MS
 
 static uint64_t bit_of(int signal) { return UINT64_C(1) << (signal - 1); }
 
@@ -46,6 +47,39 @@ static _Noreturn void stand_by(int link) {
     _exit(0);
 }
 
+static bool can_answer(const struct bl_bystander *b) {
+    siginfo_t stop = {0};
+    return waitid(P_PID, (id_t)b->pid, &stop,
+                  WEXITED | WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
+           stop.si_pid == 0;
+}
+
+// On a busy machine it may be long before it runs: only where it has ended or
+// stands still is no answer to be expected.
+static bool ask(const struct bl_bystander *b, uint64_t *sent) {
+    struct pollfd answer = {.fd = b->link, .events = POLLIN};
+    if (send(b->link, "?", 1, MSG_NOSIGNAL) != 1)
+        return false;
+    for (int i = 0; i < MOST_WAITS; i++) {
+        if (poll(&answer, 1, ANSWER_MS) == 1)
+            return bl_os_read(b->link, sent, sizeof *sent) ==
+                   (long)sizeof *sent;
+        if (!can_answer(b))
+            break;
+    }
+    return false;
+}
+
+void bl_bystander_end(struct bl_bystander *b) {
+    if (b->link < 0)
+        return;
+    bl_os_close(b->link);
+    b->link = -1;
+    kill(b->pid, SIGKILL);
+    waitpid(b->pid, NULL, 0);
+}
+
+// It answers only once it blocks all signals and has its own name.
 void bl_bystander_begin(struct bl_bystander *b) {
     int ends[2];
     *b = (struct bl_bystander){.link = -1};
@@ -61,22 +95,8 @@ void bl_bystander_begin(struct bl_bystander *b) {
         b->link = ends[0];
     else
         bl_os_close(ends[0]);
-}
-
-void bl_bystander_end(struct bl_bystander *b) {
-    if (b->link < 0)
-        return;
-    bl_os_close(b->link);
-    b->link = -1;
-    kill(b->pid, SIGKILL);
-    waitpid(b->pid, NULL, 0);
-}
-
-static bool ask(const struct bl_bystander *b, uint64_t *sent) {
-    struct pollfd answer = {.fd = b->link, .events = POLLIN};
-    return send(b->link, "?", 1, MSG_NOSIGNAL) == 1 &&
-           poll(&answer, 1, ANSWER_MS) == 1 &&
-           bl_os_read(b->link, sent, sizeof *sent) == (long)sizeof *sent;
+    if (b->link >= 0 && !ask(b, &b->sent))
+        bl_bystander_end(b);
 }
 
 static bool is_pending(int signal) {

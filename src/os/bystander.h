@@ -22,7 +22,7 @@ struct bl_bystander {
     uint64_t sent; // signals that it has told of and that were not asked for
 };
 
-// Where the kernel refuses one, there is none.
+// It stands when this returns. Where the kernel refuses one, there is none.
 void bl_bystander_begin(struct bl_bystander *b);
 void bl_bystander_end(struct bl_bystander *b);
 // Once for each signal that came: whether it was sent to the whole group.

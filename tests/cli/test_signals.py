@@ -19,6 +19,7 @@ from conftest import COMMAND, Bigleaf
 
 WATCHED = ("--heap=none", "--report=/dev/null")
 DIRECT = ("--heap=none",)
+PATIENCE = 60  # seconds, for what a busy machine does late
 
 
 def start(
@@ -40,7 +41,8 @@ def state_of(pid: int) -> str:
 
 
 def wait_for_state(pid: int, wanted: str) -> None:
-    for _ in range(200):
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
         if state_of(pid) == wanted:
             return
         time.sleep(0.02)
@@ -59,7 +61,8 @@ def wait_for_looks(pid: int) -> None:
     """Until the command has looked at its program anew, however busy the
     machine is: it waits between one look and the next."""
     seen = waits_of(pid)
-    for _ in range(500):
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
         if waits_of(pid) >= seen + 20:
             return
         time.sleep(0.02)
@@ -76,6 +79,18 @@ def child_of(pid: int) -> int:
             if int(stat.split()[1]) == pid and "bystander" not in name:
                 return int(entry.name)
     pytest.fail(f"process {pid} has no child")
+
+
+def wait_for_program(pid: int, name: str) -> None:
+    """Until the command has started the program, and watches it."""
+    children = Path(f"/proc/{pid}/task/{pid}/children")
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        for child in children.read_text().split():
+            if Path(f"/proc/{child}/comm").read_text() == name + "\n":
+                return
+        time.sleep(0.02)
+    pytest.fail(f"process {pid} has not started {name}")
 
 
 @pytest.mark.parametrize("options", [WATCHED, DIRECT])
@@ -117,7 +132,7 @@ def test_a_signal_sent_to_the_command_reaches_the_program(
     process = start(bigleaf, options, "sh", "-c", script)
     assert process.stdout and process.stdout.readline() == "up\n"
     process.send_signal(signal.SIGTERM)
-    out, _ = process.communicate(timeout=20)
+    out, _ = process.communicate(timeout=PATIENCE)
     assert out == "got\n"
     assert process.returncode == 9
 
@@ -139,7 +154,7 @@ def test_a_signal_comes_once(
         assert process.stdout.readline() == "got\n"
     time.sleep(0.3)  # for a second copy of the last, if there is one
     os.kill(process.pid, signal.SIGUSR2)
-    out, _ = process.communicate(timeout=20)
+    out, _ = process.communicate(timeout=PATIENCE)
     assert out == "3\n"
     assert process.returncode == 0
 
@@ -160,7 +175,7 @@ def test_a_stop_is_the_program_s(
     wait_for_state(program, "T")
     (os.killpg if to_group else os.kill)(process.pid, signal.SIGCONT)
     os.kill(process.pid, signal.SIGUSR1)
-    process.communicate(timeout=20)
+    process.communicate(timeout=PATIENCE)
     assert process.returncode == -signal.SIGUSR1
 
 
@@ -169,14 +184,24 @@ def test_a_program_that_takes_ctrl_z_stops_nobody(bigleaf: Bigleaf) -> None:
     process = start(bigleaf, WATCHED, "sh", "-c", script)
     assert process.stdout and process.stdout.readline() == "up\n"
     process.send_signal(signal.SIGTSTP)
-    out, _ = process.communicate(timeout=20)
+    out, _ = process.communicate(timeout=PATIENCE)
     assert (out, process.returncode) == ("taken\n", 5)
 
 
-def test_a_killed_program_is_still_reported(
-    bigleaf: Bigleaf, programs: Path, tmp_path: Path
+@pytest.mark.usefixtures("unsanitized")
+def test_the_bystander_stands_before_the_program_starts(
+    bigleaf: Bigleaf, programs: Path
 ) -> None:
-    report = tmp_path / "report"
+    """However late it runs: who looks for the command finds only that."""
+    slow = {"LD_PRELOAD": str(programs / "libcli_slow_name.so")}
+    script = "cat /proc/$PPID/task/$PPID/children | xargs -n1 sh -c 'cat /proc/$0/comm'"
+    ended = bigleaf("run", *WATCHED, "sh", "-c", script, env=slow)
+    assert sorted(ended.out.split()) == ["bystander", "sh"], ended.err
+
+
+def report_of_a_killed_program(
+    bigleaf: Bigleaf, programs: Path, report: Path, patience: float
+) -> str:
     process = start(
         bigleaf,
         ("--heap=none", f"--report={report}"),
@@ -186,15 +211,29 @@ def test_a_killed_program_is_still_reported(
     )
     assert process.stdout and process.stdout.readline() == "grown\n"
     wait_for_looks(process.pid)
+    time.sleep(patience)
     os.kill(child_of(process.pid), signal.SIGKILL)
-    process.communicate(timeout=20)
+    process.communicate(timeout=PATIENCE)
     assert process.returncode == -signal.SIGKILL
-    text = report.read_text()
-    assert "exit status  137 (signal 9, Killed)" in text
-    heap = next(
-        line for line in text.splitlines() if line.startswith("  heap  ")
-    )
-    assert float(heap.split()[1]) >= 32
+    return report.read_text()
+
+
+def test_a_killed_program_is_still_reported(
+    bigleaf: Bigleaf, programs: Path, tmp_path: Path
+) -> None:
+    # Looking may take a share of the time, no more: where it costs much, what
+    # was there at the end is seen later.
+    for patience in (0, 2, 8):
+        text = report_of_a_killed_program(
+            bigleaf, programs, tmp_path / "report", patience
+        )
+        assert "exit status  137 (signal 9, Killed)" in text
+        heap = next(
+            line for line in text.splitlines() if line.startswith("  heap  ")
+        )
+        if float(heap.split()[1]) >= 32:
+            return
+    pytest.fail(f"the heap was not seen: {heap}")
 
 
 def test_a_stopped_program_stops_the_command_and_goes_on(
@@ -206,7 +245,7 @@ def test_a_stopped_program_stops_the_command_and_goes_on(
     wait_for_state(child, "T")
     wait_for_state(process.pid, "T")
     process.send_signal(signal.SIGCONT)
-    process.communicate(timeout=20)
+    process.communicate(timeout=PATIENCE)
     assert process.returncode == 7
 
 
@@ -237,7 +276,8 @@ def on_a_terminal(
 
 def read_until(terminal: int, wanted: str) -> str:
     text = ""
-    for _ in range(400):
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
         ready, _, _ = select.select([terminal], [], [], 0.05)
         if ready:
             try:
@@ -266,7 +306,7 @@ def test_ctrl_c_is_the_program_s(
         os.write(terminal, b"\x03")
         text = read_until(terminal, "done")
         assert text.count("caught") == 1
-        assert process.wait(timeout=20) == 4
+        assert process.wait(timeout=PATIENCE) == 4
 
 
 @pytest.mark.parametrize("options", [WATCHED, DIRECT])
@@ -274,23 +314,22 @@ def test_ctrl_c_ends_both(
     bigleaf: Bigleaf, options: tuple[str, ...]
 ) -> None:
     with on_a_terminal(
-        bigleaf, "run", *options, "sh", "-c", "echo up; exec sleep 30"
+        bigleaf, "run", *options, "sh", "-c", "echo up; exec sleep 1000"
     ) as (process, terminal):
         read_until(terminal, "up")
-        time.sleep(0.1)
         os.write(terminal, b"\x03")
-        assert process.wait(timeout=20) == -signal.SIGINT
+        assert process.wait(timeout=PATIENCE) == -signal.SIGINT
 
 
 def test_ctrl_c_ends_a_comparison(bigleaf: Bigleaf) -> None:
     with on_a_terminal(
-        bigleaf, "compare", "--heap=none", "-n", "50", "sleep", "1"
+        bigleaf, "compare", "--heap=none", "-n", "50", "sleep", "1000"
     ) as (process, terminal):
         read_until(terminal, "run 1 of 102")
-        time.sleep(0.2)
+        wait_for_program(process.pid, "sleep")
         os.write(terminal, b"\x03")
         read_until(terminal, "stopped by signal 2")
-        assert process.wait(timeout=20) == 130
+        assert process.wait(timeout=PATIENCE) == 130
 
 
 def test_ignored_signals_stay_ignored(bigleaf: Bigleaf) -> None:

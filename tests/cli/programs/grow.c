@@ -47,7 +47,7 @@ int main(int argc, char **argv) {
     if (strcmp(end, "stop") == 0)
         raise(SIGSTOP);
     if (strcmp(end, "hang") == 0) {
-        sleep(30);
+        sleep(300);
         return 9;
     }
     if (strcmp(end, "fork") == 0 && fork() == 0) {
