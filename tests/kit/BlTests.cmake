@@ -34,6 +34,15 @@ function(bl_test_properties name)
   endif()
 endfunction()
 
+# A folder of its own for the temporary files of one test by pytest, in the
+# variable OUT: of two sessions that end in one folder at once, one may stumble
+# over what the other clears away.
+function(bl_pytest_folder out name)
+  set(folder ${CMAKE_BINARY_DIR}/tests/tmp/${name})
+  file(MAKE_DIRECTORY ${folder})
+  set(${out} PYTEST_DEBUG_TEMPROOT=${folder} PARENT_SCOPE)
+endfunction()
+
 # What tests written in Python share.
 set(BL_TEST_PYTHON PYTHONPATH=${CMAKE_CURRENT_LIST_DIR})
 
@@ -51,7 +60,8 @@ function(bl_pytests label)
       add_test(NAME ${name} COMMAND sh -c
         "echo 'pytest is missing: install python3-pytest'; exit 77")
     endif()
-    bl_test_properties(${name} LABEL ${label} TIMEOUT 300 ENV
+    bl_pytest_folder(folder ${name})
+    bl_test_properties(${name} LABEL ${label} TIMEOUT 300 ENV ${folder}
       BIGLEAF_COMMAND=$<TARGET_FILE:bigleaf>
       BIGLEAF_SOURCE=${CMAKE_SOURCE_DIR}
       ${BL_TEST_PYTHON} PYTHONDONTWRITEBYTECODE=1 ${ARGN})
