@@ -24,7 +24,7 @@ class Terminal:
         """Types, and reads until what is wanted has come; what was read."""
         os.write(self.handle, text.encode())
         seen = ""
-        end = time.monotonic() + 20
+        end = time.monotonic() + 60
         while wanted not in seen.replace(text.strip(), "", 1):
             left = max(0, end - time.monotonic())
             if not select.select([self.handle], [], [], left)[0]:
@@ -37,7 +37,7 @@ class Terminal:
 
     def await_job(self) -> None:
         """The shell says a job's name before it hands the terminal over."""
-        end = time.monotonic() + 20
+        end = time.monotonic() + 60
         while os.tcgetpgrp(self.handle) == self.shell:
             if time.monotonic() > end:
                 raise AssertionError("the shell keeps the terminal")

@@ -53,12 +53,26 @@ def state_of(pid: int) -> str:
     return line_of(f"/proc/{pid}/status", "State")[0]
 
 
-def wait_for(condition: Callable[[], bool], seconds: float = 20) -> None:
+def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:
             raise AssertionError("it did not come about")
         time.sleep(0.01)
+
+
+def smaps_of(pid: int) -> str:
+    return Path(f"/proc/{pid}/smaps").read_text()
+
+
+def is_marked(pid: int) -> bool:
+    """Whether an attach has got as far as its memory."""
+    return " hg" in smaps_of(pid)
+
+
+def huge_kib(pid: int) -> int:
+    return sum(int(line.split()[1]) for line in smaps_of(pid).splitlines()
+               if line.startswith("AnonHugePages"))
 
 
 @contextlib.contextmanager
@@ -93,9 +107,7 @@ class Served(unittest.TestCase):
             done = run("--json", str(process.pid), before=before)
             self.assertTrue(done.returncode == 0 or "no huge page" in done.stderr, done.stderr)
             self.assertEqual(line_of(f"/proc/{process.pid}/status", "TracerPid"), "0")
-            pagemap_text = Path(f"/proc/{process.pid}/smaps").read_text()
-            huge = sum(int(line.split()[1]) for line in pagemap_text.splitlines()
-                       if line.startswith("AnonHugePages"))
+            huge = huge_kib(process.pid)
         report = json.loads(done.stdout)
         self.assertEqual(report["schema"], "bigleaf.attach/1")
         one = report["processes"][0]
@@ -250,22 +262,20 @@ class Watched(unittest.TestCase):
                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                      text=True)
             assert process.stdin and process.stdout
-            time.sleep(0.7)
+            wait_for(lambda: is_marked(process.pid))
             for _ in range(3):
                 process.stdin.write("g")
                 process.stdin.flush()
                 process.stdout.readline()
-            time.sleep(3)
+            with contextlib.suppress(AssertionError):  # said below, where it counts
+                wait_for(lambda: huge_kib(process.pid) > 48 << 10)
             watch.send_signal(signal.SIGINT)
-            out, err = watch.communicate(timeout=20)
+            out, err = watch.communicate(timeout=60)
             self.assertEqual(watch.returncode, 0, err)
             self.assertRegex(out, r"round \d+: ")
             self.assertEqual(line_of(f"/proc/{process.pid}/status", "TracerPid"), "0")
-            smaps = Path(f"/proc/{process.pid}/smaps").read_text()
-            huge = sum(int(line.split()[1]) for line in smaps.splitlines()
-                       if line.startswith("AnonHugePages"))
             if refused(FAULT, COLLAPSE) == shortages:  # the kernel had them to give
-                self.assertGreater(huge, 48 << 10)
+                self.assertGreater(huge_kib(process.pid), 48 << 10)
 
     def test_terminal_and_shell(self) -> None:
         """Ctrl-Z, another window size, fg and Ctrl-C hold up the command, not the program."""
@@ -275,7 +285,7 @@ class Watched(unittest.TestCase):
             status = f"/proc/{process.pid}/status"
             screen.type(f"{COMMAND} attach --watch {process.pid}\n", "\n")
             screen.await_job()
-            wait_for(lambda: " hg" in Path(f"/proc/{process.pid}/smaps").read_text())
+            wait_for(lambda: is_marked(process.pid))
             screen.type("\x1a", "Stopped")
             self.assertEqual((state_of(process.pid), line_of(status, "TracerPid")), ("S", "0"))
             screen.resize(30, 70)
@@ -291,8 +301,8 @@ class Watched(unittest.TestCase):
             watch = subprocess.Popen([COMMAND, "attach", "--watch", str(process.pid)],
                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                      text=True)
-            time.sleep(0.7)
-        out, err = watch.communicate(timeout=20)
+            wait_for(lambda: is_marked(process.pid))
+        out, err = watch.communicate(timeout=60)
         self.assertEqual((watch.returncode, err), (0, ""))
         self.assertIn("all memory", out)
 
@@ -425,8 +435,8 @@ class Refused(unittest.TestCase):
                                           text=True)
                 time.sleep(0.005 * step)
                 process.kill()
-                self.assertEqual(process.wait(timeout=10), -signal.SIGKILL)
-                _, errors = attach.communicate(timeout=20)
+                self.assertEqual(process.wait(timeout=60), -signal.SIGKILL)
+                _, errors = attach.communicate(timeout=60)
                 self.assertIn(attach.returncode, (0, 3))
                 self.assertLessEqual(errors.count("\n"), 1, errors)
 

@@ -150,7 +150,7 @@ def field(pid: int, name: str) -> str:
     return ""
 
 
-def wait_for(condition, seconds: float = 10) -> None:
+def wait_for(condition, seconds: float = 60) -> None:
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:
@@ -260,7 +260,7 @@ class Calls(unittest.TestCase):
                     smaps = Path(f"/proc/{process.pid}/smaps").read_text()
                     assert process.stdin
                     process.stdin.close()
-                    self.assertEqual(process.wait(timeout=10), 5)
+                    self.assertEqual(process.wait(timeout=60), 5)
             for name in ("ShmemPmdMapped", "AnonHugePages"):
                 huge = sum(int(line.split()[1]) for line in smaps.splitlines()
                            if line.startswith(name))
@@ -275,7 +275,7 @@ class Calls(unittest.TestCase):
                 self.assertEqual(process.first_line, "ready\n")
                 self.assertNotEqual(field(process.pid, "TracerPid"), "0")
                 _, share = heap_share(process.pid)
-                out, _ = process.communicate(timeout=20)
+                out, _ = process.communicate(timeout=60)
                 self.assertEqual((out, process.returncode), ("right\n", 0))
             if refused(FAULT) == before:  # the kernel had them to give
                 self.assertGreater(share, 0.9)
@@ -297,7 +297,7 @@ class Life(unittest.TestCase):
         for number in (signal.SIGTERM, signal.SIGSEGV, signal.SIGKILL):
             with waiting(CALLS, "wait") as process:
                 process.send_signal(number)
-                self.assertEqual(process.wait(timeout=10), -number)
+                self.assertEqual(process.wait(timeout=60), -number)
 
     def test_keeper_ends_with_the_program(self) -> None:
         with waiting(CALLS, "wait") as process:
@@ -305,13 +305,13 @@ class Life(unittest.TestCase):
             self.assertNotEqual(keeper, 0)
             assert process.stdin
             process.stdin.close()
-            self.assertEqual(process.wait(timeout=10), 0)
+            self.assertEqual(process.wait(timeout=60), 0)
             wait_for(lambda: not Path(f"/proc/{keeper}").exists())
 
     def test_program_ends_with_the_keeper(self) -> None:
         with waiting(CALLS, "wait") as process:
             os.kill(int(field(process.pid, "TracerPid")), signal.SIGKILL)
-            self.assertEqual(process.wait(timeout=10), -signal.SIGKILL)
+            self.assertEqual(process.wait(timeout=60), -signal.SIGKILL)
 
     def test_killed_at_every_stage(self) -> None:
         """Nothing is left of a command that is killed while it starts a program."""
@@ -332,7 +332,7 @@ class Life(unittest.TestCase):
                                            text=True)
                 time.sleep(0.008 * step / steps)
                 process.kill()
-                out, _ = process.communicate(timeout=20)
+                out, _ = process.communicate(timeout=60)
                 self.assertIn(out, ("", "right\n"))
                 wait_for(lambda: not left())
 
@@ -359,7 +359,7 @@ class Life(unittest.TestCase):
                 wait_for(lambda: field(process.pid, "State")[0] == "S")
                 assert process.stdin
                 process.stdin.close()
-                self.assertEqual(process.wait(timeout=10), 0)
+                self.assertEqual(process.wait(timeout=60), 0)
 
     def test_terminal_and_shell(self) -> None:
         """Ctrl-Z, fg, another window size and Ctrl-C, under a shell."""
@@ -385,7 +385,7 @@ class Life(unittest.TestCase):
                     self.assertEqual(process.first_line, "ready\n")
                     size, share = heap_share(process.pid)
                     runtime = "libbigleaf" in Path(f"/proc/{process.pid}/maps").read_text()
-                    out, _ = process.communicate(timeout=20)
+                    out, _ = process.communicate(timeout=60)
                     self.assertEqual((out, process.returncode), ("right\n", 0))
                 self.assertEqual(runtime, setting == "")
                 if refused(FAULT) == before:  # the kernel had them to give
@@ -432,7 +432,7 @@ class Languages(unittest.TestCase):
                 size, share = heap_share(process.pid)
                 assert process.stdin
                 process.stdin.close()
-                self.assertEqual(process.wait(timeout=20), 3)
+                self.assertEqual(process.wait(timeout=60), 3)
             self.assertEqual(plain.returncode, 3)
             print(f"{name}: {size >> 20} MiB, {100 * share:.1f} % huge", flush=True)
             self.assertGreater(size, 60 << 20)

@@ -182,13 +182,13 @@ def waiting(command: list[str], env: dict[str, str], text: str = "",
     try:
         process.stdin.write(text.encode())
         process.stdin.flush()
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         previous, same = -1.0, 0
         # Waits until it waits: no processor time used for a while.
         while time.monotonic() < deadline and process.poll() is None:
             time.sleep(settle)
             used = cpu_seconds(process.pid)
-            same = same + 1 if used == previous else 0
+            same = same + 1 if used == previous and not is_ready(process.pid) else 0
             # One that is served from outside is traced for all its life.
             if same and (same >= 7 or not is_being_placed(process.pid)):
                 break
@@ -212,6 +212,14 @@ def is_being_placed(pid: int) -> bool:
     try:
         status = Path(f"/proc/{pid}/status").read_text()
         return "TracerPid:\t0\n" not in status or os.path.samefile(f"/proc/{pid}/exe", bigleaf())
+    except OSError:
+        return False
+
+
+def is_ready(pid: int) -> bool:
+    """To run, on a busy machine that gives it no processor yet."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] in "RD"
     except OSError:
         return False
 

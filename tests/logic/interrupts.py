@@ -60,7 +60,7 @@ class Session:
 
 def attempt(command: list[str], rng: random.Random) -> str | None:
     session = Session(command)
-    if not session.read(20, "?- "):
+    if not session.read(60, "?- "):
         return "no prompt"
     try:
         for _ in range(4):
@@ -76,7 +76,7 @@ def attempt(command: list[str], rng: random.Random) -> str | None:
         session.read(0.2)
         session.text = ""
         session.send(LAST + "\n")
-        if not session.read(30, RIGHT):
+        if not session.read(120, RIGHT):
             return f"after {goal}: {session.text[-600:]}"
         session.send("\nhalt.\n")
         return None
