@@ -52,20 +52,56 @@ void bl_text_hex(struct bl_text *t, uint64_t x) {
     put_digits(t, x, 16);
 }
 
+// The second byte tells forms longer than need be, the surrogates of UTF-16 and
+// what lies beyond the last character (table 3-7 of the Unicode standard).
+static bool may_be_second(unsigned char first, unsigned char second) {
+    const unsigned char least = first == 0xe0   ? 0xa0
+                                : first == 0xf0 ? 0x90
+                                                : 0x80;
+    const unsigned char most = first == 0xed   ? 0x9f
+                               : first == 0xf4 ? 0x8f
+                                               : 0xbf;
+    return second >= least && second <= most;
+}
+
+size_t bl_utf8_length(const char *s) {
+    const unsigned char *p = (const unsigned char *)s;
+    if (p[0] < 0x80)
+        return 1;
+    const size_t n = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
+    if (p[0] < 0xc2 || p[0] > 0xf4 || !may_be_second(p[0], p[1]))
+        return 0;
+    for (size_t i = 2; i < n; i++) {
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+    }
+    return n;
+}
+
+static void put_json_ascii(struct bl_text *t, unsigned char c) {
+    if (c == '"' || c == '\\') {
+        bl_text_char(t, '\\');
+        bl_text_char(t, (char)c);
+    } else if (c < 0x20) {
+        bl_text_str(t, "\\u00");
+        bl_text_char(t, "0123456789abcdef"[c >> 4]);
+        bl_text_char(t, "0123456789abcdef"[c & 15]);
+    } else {
+        bl_text_char(t, (char)c);
+    }
+}
+
 void bl_text_json(struct bl_text *t, const char *s) {
     bl_text_char(t, '"');
-    for (; *s; s++) {
-        unsigned char c = (unsigned char)*s;
-        if (c == '"' || c == '\\') {
-            bl_text_char(t, '\\');
-            bl_text_char(t, *s);
-        } else if (c < 0x20) {
-            bl_text_str(t, "\\u00");
-            bl_text_char(t, "0123456789abcdef"[c >> 4]);
-            bl_text_char(t, "0123456789abcdef"[c & 15]);
-        } else {
-            bl_text_char(t, *s);
-        }
+    while (*s) {
+        const size_t n = bl_utf8_length(s);
+        if (n == 1)
+            put_json_ascii(t, (unsigned char)*s);
+        else if (n)
+            bl_text_bytes(t, s, n);
+        else
+            bl_text_str(t, "\xef\xbf\xbd");
+        s += n ? n : 1;
     }
     bl_text_char(t, '"');
 }

@@ -26,7 +26,10 @@ void bl_text_bytes(struct bl_text *t, const char *s, size_t n);
 void bl_text_u64(struct bl_text *t, uint64_t x);
 void bl_text_i64(struct bl_text *t, int64_t x);
 void bl_text_hex(struct bl_text *t, uint64_t x); // with 0x in front
-// A JSON string with its quotes; bytes outside ASCII pass through.
+// Bytes of the UTF-8 character at `s`, which is not at its end; 0: none is
+// there, as file names may be anything, and may be cut.
+size_t bl_utf8_length(const char *s);
+// A JSON string with its quotes; bytes that are no UTF-8 become U+FFFD.
 void bl_text_json(struct bl_text *t, const char *s);
 
 // Length of `s`, at most `limit`.

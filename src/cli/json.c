@@ -42,25 +42,12 @@ void bl_json_close(struct bl_json *j, char bracket) {
 }
 
 // Bytes that are no UTF-8 (file names may be anything) are written as U+FFFD.
-static size_t utf8_length(const unsigned char *s) {
-    if (s[0] < 0x80)
-        return 1;
-    const size_t n = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
-    if (s[0] < 0xc2 || s[0] > 0xf4)
-        return 0;
-    for (size_t i = 1; i < n; i++) {
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-    }
-    return n;
-}
-
 void bl_json_string(struct bl_json *j, const char *key, const char *value) {
     begin(j, key);
     char *clean = bl_xrealloc(NULL, 3 * strlen(value) + 1);
     size_t n = 0;
     for (const char *s = value; *s;) {
-        const size_t length = utf8_length((const unsigned char *)s);
+        const size_t length = bl_utf8_length(s);
         memcpy(clean + n, length ? s : "\xef\xbf\xbd", length ? length : 3);
         n += length ? length : 3;
         s += length ? length : 1;

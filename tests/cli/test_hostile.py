@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import Bigleaf, Ended
+from conftest import COMMAND, Bigleaf, Ended
 from test_run import report_of
 
 AS_ROOT = pytest.mark.skipif(
@@ -137,6 +139,31 @@ def test_closed_standard_streams(bigleaf: Bigleaf, library: str) -> None:
         ).status
         == 5
     )
+
+
+@pytest.mark.parametrize(
+    "name", [b"\xff", b"cut \xe2\x82", b"\xed\xa0\x80", b"\xe0\x80\x80", b'"\n\\']
+)
+def test_names_that_are_no_text(
+    bigleaf: Bigleaf, library: str, tmp_path: Path, name: bytes
+) -> None:
+    program = os.fsencode(tmp_path) + b"/" + name
+    os.symlink("/bin/true", program)
+    lines = tmp_path / "lines"
+    report = tmp_path / "report"
+    subprocess.run(
+        [COMMAND, "run", "--json", f"--report={report}", program, name],
+        env=bigleaf.environment({"BIGLEAF_REPORT": str(lines)}), check=True,
+    )
+    words = json.loads(report.read_bytes().decode())["command"]
+    assert words[1].rstrip("\ufffd") == name.decode(errors="ignore")
+    shutil.copy("/bin/true", copy := program + b"copy")
+    subprocess.run(
+        [COMMAND, "run", copy],
+        env=bigleaf.environment({"BIGLEAF_REPORT": str(lines)}), check=True,
+    )
+    for line in lines.read_bytes().splitlines():
+        json.loads(line.decode())
 
 
 def test_no_place_for_temporary_files(

@@ -49,6 +49,33 @@ TEST(what_does_not_fit_is_cut) {
     }
 }
 
+TEST(only_utf8_goes_into_json) {
+    static const struct {
+        const char *bytes;
+        size_t length;
+    } heads[] = {{"a", 1},
+                 {"\xc2\x80", 2},
+                 {"\xed\x9f\xbf", 3},
+                 {"\xee\x80\x80", 3},
+                 {"\xf4\x8f\xbf\xbf", 4},
+                 {"\xff", 0},
+                 {"\x80", 0},
+                 {"\xc3", 0},              // cut
+                 {"\xe2\x82", 0},          // cut
+                 {"\xc1\xbf", 0},          // longer than need be
+                 {"\xe0\x9f\xbf", 0},      // so, too
+                 {"\xf0\x8f\xbf\xbf", 0},  // so, too
+                 {"\xed\xa0\x80", 0},      // a surrogate
+                 {"\xf4\x90\x80\x80", 0}}; // beyond the last
+    char buffer[64];
+    struct bl_text t;
+    for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++)
+        expect_size_eq(bl_utf8_length(heads[i].bytes), heads[i].length);
+    bl_text_init(&t, buffer, sizeof buffer);
+    bl_text_json(&t, "x\xe2\x82\xe2\x82\xac");
+    expect_str_eq(buffer, "\"x\xef\xbf\xbd\xef\xbf\xbd\xe2\x82\xac\"");
+}
+
 TEST(json_strings_are_quoted) {
     char buffer[64];
     struct bl_text t;
