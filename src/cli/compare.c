@@ -198,7 +198,10 @@ static enum bl_step take_option(struct compare *c,
         return step;
     if (strcmp(name, "json") == 0) {
         c->json_file = value;
-        return BL_STEP_OPTION;
+        if (value[0])
+            return BL_STEP_OPTION;
+        bl_usage(c->command, "--json= needs the name of a file");
+        return BL_STEP_WRONG;
     }
     if (strcmp(name, "ignore") == 0)
         return take_ignore(c, value) ? BL_STEP_OPTION : BL_STEP_WRONG;
@@ -216,6 +219,17 @@ static enum bl_step take_option(struct compare *c,
     }
     c->runs = (size_t)runs;
     return BL_STEP_OPTION;
+}
+
+// What is opened later must not take the place of a closed standard stream: it
+// would be lost to the program, and messages would go into it.
+static void fill_standard_streams(void) {
+    int file;
+    do
+        file = open("/dev/null", O_RDWR);
+    while (file >= 0 && file <= STDERR_FILENO);
+    if (file >= 0)
+        close(file);
 }
 
 // Every run must read the same: a file is read from the same place each time,
@@ -543,6 +557,7 @@ int bl_compare_main(const struct bl_command *self, int argc, char **argv) {
     if (status)
         return status;
     c.argv = argv + cursor.at;
+    fill_standard_streams();
     status = compare_program(&c);
     if (c.json && c.json != stdout && fclose(c.json) != 0) {
         bl_say(self, "the report in %s is not whole: %s", c.json_file,

@@ -166,6 +166,24 @@ def test_names_that_are_no_text(
         json.loads(line.decode())
 
 
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_comparison_with_closed_streams(
+    bigleaf: Bigleaf, tmp_path: Path, closed: str
+) -> None:
+    """What it opens does not take their places, nor the program's output."""
+    close = ("sh", "-c", f'exec "$0" "$@" {closed}')
+    script = "cat && echo said && echo complained >&2"
+    report = tmp_path / "report"
+    ended = bigleaf(
+        "compare", "--heap=none", "-n1", f"--json={report}", "sh", "-c", script,
+        before=close,
+    )
+    assert ended.status == 0, ended
+    found = json.loads(report.read_text())
+    assert found["output"] == "identical"
+    assert found["runs"][0]["exit_status"] == 0
+
+
 def test_no_place_for_temporary_files(
     bigleaf: Bigleaf, library: str, programs: Path
 ) -> None:

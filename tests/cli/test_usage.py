@@ -53,6 +53,11 @@ WRONG = [
         "run ",
     ),
     (
+        ("compare", "--json=", "true"),
+        "bigleaf compare: --json= needs the name of a file",
+        "compare ",
+    ),
+    (
         ("run", "--report=", "true"),
         "bigleaf run: --report= needs the name of a file",
         "run ",
