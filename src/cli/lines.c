@@ -5,6 +5,7 @@
 #include "cli/json.h"
 #include "os/file.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -155,12 +156,16 @@ static void take_line(struct bl_result *result, const char *line) {
     result->processes[result->process_count++] = p;
 }
 
+// Where a limit on the size of files leaves no room, the line is lost; it does
+// not end this command.
 static void append(const char *file, const char *line) {
     FILE *out = fopen(file, "ae");
     if (!out)
         return;
+    void (*const before)(int) = signal(SIGXFSZ, SIG_IGN);
     fputs(line, out);
     fclose(out);
+    signal(SIGXFSZ, before);
 }
 
 static void prefer_peak(struct bl_result *r, struct bl_process *p) {

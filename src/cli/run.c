@@ -7,6 +7,7 @@
 #include "cli/request.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -56,9 +57,13 @@ static FILE *open_report(const struct bl_command *self, const struct run *run) {
     return out;
 }
 
-// The program has run: its end counts, not ours.
-static void close_report(const struct bl_command *self, const struct run *run,
-                         FILE *out) {
+// The program has run: its end counts, not ours, even where a limit on the size
+// of files or a reader that has gone away would end this command.
+static void write_report(const struct bl_command *self, const struct run *run,
+                         const struct bl_result *result, FILE *out) {
+    signal(SIGXFSZ, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);
+    (run->json ? bl_report_json : bl_report_text)(out, result);
     const bool failed = ferror(out) != 0;
     if (fclose(out) != 0 || failed)
         bl_say(self, "the report in %s is not whole: %s", report_name(run),
@@ -83,8 +88,7 @@ static int run_watched(const struct bl_command *self, const struct run *run,
                                            bl_request_pages(&run->request)};
         status = bl_launch(&what, &result);
         if (status == 0) {
-            (run->json ? bl_report_json : bl_report_text)(out, &result);
-            close_report(self, run, out);
+            write_report(self, run, &result, out);
             out = NULL;
             status = bl_launch_end_like(&result);
         }

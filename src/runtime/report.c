@@ -9,6 +9,7 @@
 #include "base/base.h"
 #include "image/image.h"
 #include "os/backing.h"
+#include "os/file.h"
 #include "os/os.h"
 
 #define LINE_CAPACITY (24 * BL_KIB)
@@ -223,13 +224,22 @@ static void put_process(struct bl_text *t, int pid) {
     bl_text_str(t, "}\n");
 }
 
+// The kernel ends a program that writes beyond its limit on files.
+static bool has_room(int fd, size_t bytes) {
+    const uint64_t limit = bl_file_size_limit();
+    struct bl_file_facts facts;
+    return limit == UINT64_MAX || bl_file_facts(fd, &facts) != 0 ||
+           !facts.regular || (bytes <= limit && facts.size <= limit - bytes);
+}
+
 static void append(const char *path, const struct bl_text *line) {
     const int fd = bl_os_open_append(path);
     if (fd < 0)
         return;
     // One write, so that lines of several processes do not mix; what is not
     // written whole cannot be mended.
-    (void)bl_os_write(fd, line->data, line->len);
+    if (has_room(fd, line->len))
+        (void)bl_os_write(fd, line->data, line->len);
     bl_os_close(fd);
 }
 

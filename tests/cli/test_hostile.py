@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import COMMAND, Bigleaf, Ended
+from conftest import COMMAND, Bigleaf, Ended, one_line
 from test_run import report_of
 
 AS_ROOT = pytest.mark.skipif(
@@ -182,6 +182,53 @@ def test_a_comparison_with_closed_streams(
     found = json.loads(report.read_text())
     assert found["output"] == "identical"
     assert found["runs"][0]["exit_status"] == 0
+
+
+@pytest.mark.parametrize("option", ["--report", "--json"])
+def test_no_room_for_the_report(
+    bigleaf: Bigleaf, tmp_path: Path, option: str
+) -> None:
+    """A limit on the size of files takes the report, not the exit status."""
+    limit = ("sh", "-c", 'ulimit -f 0; exec "$0" "$@"')
+    ended = bigleaf(
+        "run", "--heap=none", option, f"--report={tmp_path}/report",
+        "sh", "-c", "exit 5", before=limit,
+    )
+    assert ended.status == 5
+    assert "is not whole: File too large" in one_line(ended.err)
+
+
+def test_no_room_for_a_line(
+    bigleaf: Bigleaf, library: str, tmp_path: Path
+) -> None:
+    """Nor does the runtime within the program end it over the limit."""
+    lines = tmp_path / "lines"
+    lines.write_text("x" * 512)
+    limit = ("sh", "-c", 'ulimit -f 1; exec "$0" "$@"')
+    for options in ((), ("--report",)):
+        ended = bigleaf(
+            "run", *options, "sh", "-c", "exit 5", before=limit,
+            env={"BIGLEAF_REPORT": str(lines)},
+        )
+        assert ended.status == 5
+    assert lines.read_text() == "x" * 512
+
+
+def test_no_reader_for_the_report(bigleaf: Bigleaf, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    process = subprocess.Popen(
+        [COMMAND, "run", "--heap=none", f"--report={pipe}", "sh", "-c",
+         "echo up; read line; exit 5"],
+        env=bigleaf.environment(), stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )
+    assert process.stdout and process.stdout.readline() == "up\n"
+    os.close(reader)
+    _, err = process.communicate("go on\n", timeout=60)
+    assert process.returncode == 5
+    assert "is not whole: Broken pipe" in one_line(err)
 
 
 def test_no_place_for_temporary_files(
