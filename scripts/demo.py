@@ -127,8 +127,12 @@ def rounds_within(budget, seconds):
     return max(1, min(MOST_ROUNDS, int(budget / (2 * seconds)) - 1))
 
 
+def counted(rounds):
+    return f"{rounds} round{'' if rounds == 1 else 's'}"
+
+
 def compare(bigleaf, solver, command, rounds, folder):
-    say(f"comparing {solver}, {rounds} rounds and one to warm up")
+    say(f"comparing {solver}, {counted(rounds)} and one to warm up")
     result = folder / f"{solver}.json"
     with (folder / f"{solver}.txt").open("w", encoding="utf-8") as table:
         run = subprocess.run([bigleaf, "compare", "-n", str(rounds),
@@ -161,11 +165,25 @@ def table(results):
             f"{ratio['cpu']['median']:>8.2f}"
             f"{ratio['peak_rss']['median']:>13.2f}"
             f"{ratio['minor_faults']['median']:>10.2f}")
-        lines.append(
-            f"{'':<9}cpu ratio between {ratio['cpu']['low']:.2f} and "
-            f"{ratio['cpu']['high']:.2f} (95 %); "
-            f"{verdict(result)}")
+        lines.append(f"{'':<9}{interval(result)}; {verdict(result)}")
+        if waited(medians):
+            lines.append(f"{'':<9}the machine was busy: wall s is more than "
+                         "the solver's own; go by cpu s")
     return lines
+
+
+def interval(result):
+    """Where the ratio lies; a single round cannot tell."""
+    ratio = result["ratio"]["cpu"]
+    if len(result["runs"]) == len(result["medians"]):
+        return "one round, so no interval"
+    return (f"cpu ratio between {ratio['low']:.2f} and {ratio['high']:.2f} "
+            "(95 %)")
+
+
+def waited(medians):
+    """The solvers have one thread: they wait where others have the machine."""
+    return any(of["wall"] > 1.15 * of["cpu"] for of in medians.values())
 
 
 def verdict(result):
@@ -211,7 +229,7 @@ def main():
     rounds = rounds_within(BUDGET, prepare(instance, commands))
     results = {solver: compare(bigleaf, solver, command, rounds, folder)
                for solver, command in commands.items()}
-    print(f"\nmedians, rounds: {rounds}; a ratio is bigleaf / base, below 1 "
+    print(f"\nmedians of {counted(rounds)}; a ratio is bigleaf / base, below 1 "
           "is better\n")
     print("\n".join(table(results)))
     if not available:
