@@ -129,6 +129,7 @@ struct bl_local {
     uint32_t void_count;
     uint32_t pages_taken;  // how many pages it has asked for
     uint32_t trimmed_at;   // `pages_taken` when it last gave back empty ones
+    uint32_t trims_at;     // `pages_taken` at which it gives them back next
     uint32_t turns;        // of its slow paths
     struct bl_local *next; // lock:bl_lock_locals, list of all locals
     _Atomic(bool) parked;  // its thread has ended

@@ -66,6 +66,27 @@ TEST(more_than_a_cache_holds_goes_back_to_its_pages) {
     bl_heap_check();
 }
 
+// Slices of 32 KiB that were ever handed out lie below the end of the heap.
+static uintptr_t end_of_heap(size_t bytes) {
+    uintptr_t end = 0;
+    for (int i = 0; i < BLOCKS / 20; i++) {
+        block[i] = bl_malloc(bytes);
+        const uintptr_t here = (uintptr_t)block[i] + bytes;
+        end = here > end ? here : end;
+    }
+    for (int i = 0; i < BLOCKS / 20; i++)
+        bl_free(block[i]);
+    return end - bl_territory.small;
+}
+
+// A small process opens no further unit, so that is not when it gives back.
+TEST(what_one_size_left_in_caches_serves_the_next) {
+    fake_os_install();
+    for (size_t bytes = 64; bytes <= 128; bytes += 16)
+        expect_size_le(end_of_heap(bytes), 7 * 32 * BL_KIB);
+    bl_local_check(bl_self);
+}
+
 static size_t bytes_wanted;
 
 static void *free_and_make(void *p) {
