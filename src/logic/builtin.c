@@ -12,9 +12,13 @@
 #include <string.h>
 
 void bl_builtins_define(const struct bl_builtin_row *rows, size_t n,
-                        enum bl_opcode entry) {
-    for (size_t i = 0; i < n; i++)
-        bl_pred_define_builtin(rows[i].name, rows[i].arity, rows[i].f, entry);
+                        enum bl_opcode entry, bool fixed) {
+    for (size_t i = 0; i < n; i++) {
+        struct bl_pred *const p = bl_pred_define_builtin(
+            rows[i].name, rows[i].arity, rows[i].f, entry);
+        if (!fixed && rows[i].name[0] != '$')
+            p->flags |= BL_PRED_OPEN;
+    }
 }
 
 void bl_builtins_init(void) {

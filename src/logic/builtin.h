@@ -18,13 +18,19 @@ struct bl_builtin_row {
     bl_builtin f;
 };
 
+// `fixed`: a program may not define them anew; so it is with ISO's builtins,
+// those that say what a program is, and names that begin with $.
 void bl_builtins_define(const struct bl_builtin_row *rows, size_t n,
-                        enum bl_opcode entry);
+                        enum bl_opcode entry, bool fixed);
 
 #define BL_DEFINE(rows)                                                        \
-    bl_builtins_define(rows, BL_ARRAY_LEN(rows), BL_OP_E_BUILTIN)
+    bl_builtins_define(rows, BL_ARRAY_LEN(rows), BL_OP_E_BUILTIN, false)
 #define BL_DEFINE_MORE(rows)                                                   \
-    bl_builtins_define(rows, BL_ARRAY_LEN(rows), BL_OP_E_MORE)
+    bl_builtins_define(rows, BL_ARRAY_LEN(rows), BL_OP_E_MORE, false)
+#define BL_DEFINE_ISO(rows)                                                    \
+    bl_builtins_define(rows, BL_ARRAY_LEN(rows), BL_OP_E_BUILTIN, true)
+#define BL_DEFINE_ISO_MORE(rows)                                               \
+    bl_builtins_define(rows, BL_ARRAY_LEN(rows), BL_OP_E_MORE, true)
 
 // One per file.
 void bl_builtins_arith(void);

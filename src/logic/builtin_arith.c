@@ -94,12 +94,18 @@ static int between_3(struct bl_machine *m, bl_word *a) {
 }
 
 void bl_builtins_arith(void) {
-    static const struct bl_builtin_row rows[] = {
-        {"is", 2, is_2},  {"<", 2, lt_2},      {"=<", 2, le_2},
-        {"=:=", 2, eq_2}, {"=\\=", 2, ne_2},   {">=", 2, ge_2},
-        {">", 2, gt_2},   {"succ", 2, succ_2}, {"plus", 3, plus_3},
+    static const struct bl_builtin_row iso[] = {
+        {"is", 2, is_2},   {"<", 2, lt_2},  {"=<", 2, le_2}, {"=:=", 2, eq_2},
+        {"=\\=", 2, ne_2}, {">=", 2, ge_2}, {">", 2, gt_2},
     };
-    static const struct bl_builtin_row more[] = {{"between", 3, between_3}};
+    static const struct bl_builtin_row rows[] = {
+        {"succ", 2, succ_2},
+        {"plus", 3, plus_3},
+    };
+    static const struct bl_builtin_row more[] = {
+        {"between", 3, between_3},
+    };
+    BL_DEFINE_ISO(iso);
     BL_DEFINE(rows);
     BL_DEFINE_MORE(more);
 }

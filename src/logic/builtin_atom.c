@@ -510,13 +510,15 @@ static int char_class_2(struct bl_machine *m, bl_word *a) {
 }
 
 void bl_builtins_atom(void) {
-    static const struct bl_builtin_row rows[] = {
+    static const struct bl_builtin_row iso[] = {
         {"atom_length", 2, atom_length_2},
         {"atom_codes", 2, atom_codes_2},
         {"atom_chars", 2, atom_chars_2},
         {"char_code", 2, char_code_2},
         {"number_codes", 2, number_codes_2},
         {"number_chars", 2, number_chars_2},
+    };
+    static const struct bl_builtin_row rows[] = {
         {"atom_number", 2, atom_number_2},
         {"upcase_atom", 2, upcase_atom_2},
         {"downcase_atom", 2, downcase_atom_2},
@@ -526,10 +528,11 @@ void bl_builtins_atom(void) {
         {"atom_to_term", 3, atom_to_term_3},
         {"$char_class", 2, char_class_2},
     };
-    static const struct bl_builtin_row more[] = {
+    static const struct bl_builtin_row iso_more[] = {
         {"atom_concat", 3, atom_concat_3},
         {"sub_atom", 5, sub_atom_5},
     };
+    BL_DEFINE_ISO(iso);
     BL_DEFINE(rows);
-    BL_DEFINE_MORE(more);
+    BL_DEFINE_ISO_MORE(iso_more);
 }

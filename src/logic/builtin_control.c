@@ -224,11 +224,13 @@ static int nothing_0(struct bl_machine *m, bl_word *a) {
 }
 
 void bl_builtins_control(void) {
+    static const struct bl_builtin_row iso[] = {
+        {"throw", 1, throw_1},
+        {"halt", 1, halt_1},
+    };
     static const struct bl_builtin_row rows[] = {
         {"$body_kind", 2, body_kind_2},
         {"$choice", 1, choice_1},
-        {"throw", 1, throw_1},
-        {"halt", 1, halt_1},
         {"$source_path", 2, source_path_2},
         {"$deadline", 1, deadline_1},
         {"$set_deadline", 1, set_deadline_1},
@@ -244,9 +246,12 @@ void bl_builtins_control(void) {
         {"sleep", 1, sleep_1},
     };
     // its goals use the registers: a call, behind which nobody expects them
-    static const struct bl_builtin_row calls[] = {{"consult", 1, consult_1}};
+    static const struct bl_builtin_row iso_calls[] = {
+        {"consult", 1, consult_1},
+    };
+    BL_DEFINE_ISO(iso);
     BL_DEFINE(rows);
-    BL_DEFINE_MORE(calls);
+    BL_DEFINE_ISO_MORE(iso_calls);
     for (uint32_t i = 1; i <= 8; i++)
         bl_pred_define_builtin("call", i, NULL, BL_OP_E_CALL);
     bl_pred_define_builtin("tnot", 1, NULL, BL_OP_E_ABSENT);

@@ -414,7 +414,7 @@ static int load_csv_4(struct bl_machine *m, bl_word *a) {
 }
 
 void bl_builtins_database(void) {
-    static const struct bl_builtin_row rows[] = {
+    static const struct bl_builtin_row iso[] = {
         {"assert", 1, assertz_1},
         {"assertz", 1, assertz_1},
         {"asserta", 1, asserta_1},
@@ -423,15 +423,18 @@ void bl_builtins_database(void) {
         {"dynamic", 1, dynamic_1},
         {"discontiguous", 1, discontiguous_1},
         {"multifile", 1, discontiguous_1},
+    };
+    static const struct bl_builtin_row rows[] = {
         {"$predicates", 1, predicates_1},
         {"$properties", 2, properties_2},
         {"$barrier", 1, barrier_1},
         {"$load_csv", 4, load_csv_4},
     };
-    static const struct bl_builtin_row more[] = {
+    static const struct bl_builtin_row iso_more[] = {
         {"clause", 2, clause_2},
         {"retract", 1, retract_1},
     };
+    BL_DEFINE_ISO(iso);
     BL_DEFINE(rows);
-    BL_DEFINE_MORE(more);
+    BL_DEFINE_ISO_MORE(iso_more);
 }

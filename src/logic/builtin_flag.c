@@ -222,11 +222,14 @@ static int set_random_1(struct bl_machine *m, bl_word *a) {
 }
 
 void bl_builtins_flag(void) {
-    static const struct bl_builtin_row rows[] = {
-        {"nb_setval", 2, nb_setval_2},      {"nb_getval", 2, nb_getval_2},
-        {"set_prolog_flag", 2, set_flag_2}, {"$flags", 1, flags_1},
-        {"statistics", 2, statistics_2},    {"get_time", 1, get_time_1},
-        {"set_random", 1, set_random_1},
+    static const struct bl_builtin_row iso[] = {
+        {"set_prolog_flag", 2, set_flag_2},
     };
+    static const struct bl_builtin_row rows[] = {
+        {"nb_setval", 2, nb_setval_2}, {"nb_getval", 2, nb_getval_2},
+        {"$flags", 1, flags_1},        {"statistics", 2, statistics_2},
+        {"get_time", 1, get_time_1},   {"set_random", 1, set_random_1},
+    };
+    BL_DEFINE_ISO(iso);
     BL_DEFINE(rows);
 }

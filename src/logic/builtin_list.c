@@ -169,13 +169,18 @@ static int sort_4(struct bl_machine *m, bl_word *a) {
 }
 
 void bl_builtins_list(void) {
-    static const struct bl_builtin_row rows[] = {
-        {"msort", 2, msort_2},
+    static const struct bl_builtin_row iso[] = {
         {"sort", 2, sort_2},
         {"keysort", 2, keysort_2},
         {"sort", 4, sort_4},
     };
-    static const struct bl_builtin_row more[] = {{"length", 2, length_2}};
+    static const struct bl_builtin_row rows[] = {
+        {"msort", 2, msort_2},
+    };
+    static const struct bl_builtin_row more[] = {
+        {"length", 2, length_2},
+    };
+    BL_DEFINE_ISO(iso);
     BL_DEFINE(rows);
     BL_DEFINE_MORE(more);
 }

@@ -314,7 +314,7 @@ static int read_term_3(struct bl_machine *m, bl_word *a) {
 
 void bl_builtins_stream(void) {
     bl_streams_init();
-    static const struct bl_builtin_row rows[] = {
+    static const struct bl_builtin_row iso[] = {
         {"open", 3, open_3},
         {"open", 4, open_4},
         {"close", 1, close_1},
@@ -324,8 +324,6 @@ void bl_builtins_stream(void) {
         {"set_input", 1, set_input_1},
         {"flush_output", 0, flush_output_0},
         {"flush_output", 1, flush_output_1},
-        {"$memory_open", 1, memory_open_1},
-        {"$memory_close", 2, memory_close_2},
         {"get_code", 1, get_code_1},
         {"get_code", 2, get_code_2},
         {"get_char", 1, get_char_1},
@@ -336,11 +334,16 @@ void bl_builtins_stream(void) {
         {"peek_char", 2, peek_char_2},
         {"at_end_of_stream", 0, at_end_of_stream_0},
         {"at_end_of_stream", 1, at_end_of_stream_1},
-        {"read_line_to_codes", 2, read_line_2},
         {"read", 1, read_1},
         {"read", 2, read_2},
         {"read_term", 2, read_term_2},
         {"read_term", 3, read_term_3},
     };
+    static const struct bl_builtin_row rows[] = {
+        {"$memory_open", 1, memory_open_1},
+        {"$memory_close", 2, memory_close_2},
+        {"read_line_to_codes", 2, read_line_2},
+    };
+    BL_DEFINE_ISO(iso);
     BL_DEFINE(rows);
 }

@@ -289,8 +289,10 @@ static int moded_open_2(struct bl_machine *m, bl_word *a) {
 }
 
 void bl_builtins_table(void) {
-    static const struct bl_builtin_row rows[] = {
+    static const struct bl_builtin_row iso[] = {
         {"table", 1, table_1},
+    };
+    static const struct bl_builtin_row rows[] = {
         {"abolish_all_tables", 0, abolish_all_tables_0},
         {"abolish_table", 1, abolish_table_1},
         {"tabling_statistics", 0, tabling_statistics_0},
@@ -300,5 +302,6 @@ void bl_builtins_table(void) {
         {"$abolish_call", 1, abolish_call_1},
         {"$moded_open", 2, moded_open_2},
     };
+    BL_DEFINE_ISO(iso);
     BL_DEFINE(rows);
 }

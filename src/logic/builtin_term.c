@@ -398,7 +398,7 @@ static int nb_setarg_3(struct bl_machine *m, bl_word *a) {
 }
 
 void bl_builtins_term(void) {
-    static const struct bl_builtin_row rows[] = {
+    static const struct bl_builtin_row iso[] = {
         {"var", 1, var_1},
         {"nonvar", 1, nonvar_1},
         {"atom", 1, atom_1},
@@ -408,15 +408,12 @@ void bl_builtins_term(void) {
         {"atomic", 1, atomic_1},
         {"compound", 1, compound_1},
         {"callable", 1, callable_1},
-        {"is_list", 1, is_list_1},
         {"ground", 1, ground_1},
         {"=", 2, unify_2},
         {"\\=", 2, not_unify_2},
         {"unify_with_occurs_check", 2, unify_with_occurs_check_2},
         {"==", 2, identical_2},
         {"\\==", 2, not_identical_2},
-        {"=@=", 2, variant_2},
-        {"\\=@=", 2, not_variant_2},
         {"@<", 2, before_2},
         {"@=<", 2, not_after_2},
         {"@>", 2, after_2},
@@ -426,11 +423,16 @@ void bl_builtins_term(void) {
         {"=..", 2, univ_2},
         {"copy_term", 2, copy_term_2},
         {"term_variables", 2, term_variables_2},
-        {"numbervars", 3, numbervars_3},
-        {"setarg", 3, setarg_3},
-        {"nb_setarg", 3, nb_setarg_3},
     };
-    static const struct bl_builtin_row more[] = {{"arg", 3, arg_3}};
+    static const struct bl_builtin_row rows[] = {
+        {"is_list", 1, is_list_1},   {"=@=", 2, variant_2},
+        {"\\=@=", 2, not_variant_2}, {"numbervars", 3, numbervars_3},
+        {"setarg", 3, setarg_3},     {"nb_setarg", 3, nb_setarg_3},
+    };
+    static const struct bl_builtin_row iso_more[] = {
+        {"arg", 3, arg_3},
+    };
+    BL_DEFINE_ISO(iso);
     BL_DEFINE(rows);
-    BL_DEFINE_MORE(more);
+    BL_DEFINE_ISO_MORE(iso_more);
 }

@@ -208,27 +208,27 @@ static int ops_1(struct bl_machine *m, bl_word *a) {
 }
 
 void bl_builtins_write(void) {
-    static const struct bl_builtin_row rows[] = {
+    static const struct bl_builtin_row iso[] = {
         {"write", 1, write_1},
         {"write", 2, write_2},
-        {"print", 1, print_1},
-        {"print", 2, print_2},
         {"writeq", 1, writeq_1},
         {"writeq", 2, writeq_2},
-        {"writeln", 1, writeln_1},
-        {"writeln", 2, writeln_2},
         {"write_canonical", 1, write_canonical_1},
         {"write_canonical", 2, write_canonical_2},
         {"write_term", 2, write_term_2},
         {"write_term", 3, write_term_3},
         {"nl", 0, nl_0},
         {"nl", 1, nl_1},
-        {"tab", 1, tab_1},
-        {"tab", 2, tab_2},
         {"put_char", 1, put_char_1},
         {"put_char", 2, put_char_2},
         {"op", 3, op_3},
+    };
+    static const struct bl_builtin_row rows[] = {
+        {"print", 1, print_1},     {"print", 2, print_2},
+        {"writeln", 1, writeln_1}, {"writeln", 2, writeln_2},
+        {"tab", 1, tab_1},         {"tab", 2, tab_2},
         {"$ops", 1, ops_1},
     };
+    BL_DEFINE_ISO(iso);
     BL_DEFINE(rows);
 }

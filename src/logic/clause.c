@@ -99,39 +99,16 @@ void bl_pred_make_tabled(struct bl_pred *p, int design,
     pthread_mutex_unlock(&p->lock);
 }
 
-static bool is_among(const char *names, const char *name) {
-    char word[64];
-    snprintf(word, sizeof word, " %.60s ", name);
-    return strstr(names, word) != NULL;
-}
-
-// ISO's builtins and those that say what a program is; our own begin with $.
-static bool is_fixed(const char *name) {
-    static const char fixed[] =
-        " = \\= == \\== @< @> @=< @>= < > =< >= =:= =\\= =.. abolish arg assert"
-        " asserta assertz at_end_of_stream atom atom_chars atom_codes"
-        " atom_concat atom_length atomic call callable char_code clause close"
-        " compare compound consult copy_term current_input current_output"
-        " discontiguous dynamic float flush_output functor get_char get_code"
-        " ground halt integer is keysort multifile nl nonvar number"
-        " number_chars number_codes op open peek_char peek_code put_char read"
-        " read_term retract retractall set_input set_output set_prolog_flag"
-        " sort sub_atom table term_variables throw tnot"
-        " unify_with_occurs_check var write write_canonical write_term writeq ";
-    return name[0] == '$' || is_among(fixed, name);
-}
-
-void bl_pred_define_builtin(const char *name, uint32_t arity, bl_builtin f,
-                            enum bl_opcode entry) {
+struct bl_pred *bl_pred_define_builtin(const char *name, uint32_t arity,
+                                       bl_builtin f, enum bl_opcode entry) {
     struct bl_pred *const p =
         bl_pred_ensure(bl_functor(bl_atom_str(name), arity));
     p->builtin = f;
     p->flags |= BL_PRED_SYSTEM | BL_PRED_DEFINED;
-    if (!is_fixed(name))
-        p->flags |= BL_PRED_OPEN;
     if (entry != BL_OP_E_BUILTIN && entry != BL_OP_E_MORE)
         p->flags |= BL_PRED_CONTROL;
     bl_store_release(&p->entry, entry);
+    return p;
 }
 
 static struct bl_clause *new_clause(struct bl_pred *p) {
@@ -267,8 +244,14 @@ static void relink(struct bl_pred *p, struct bl_pred *twin) {
 
 // What the compiler knows by name: control, and [File|Files].
 static bool is_control(bl_word functor) {
-    return is_among(" , ; -> *-> \\+ ! : . ",
-                    bl_atom_text(bl_functor_name(functor)));
+    static const char *const names[] = {",",   ";", "->", "*->",
+                                        "\\+", "!", ":",  "."};
+    const char *const name = bl_atom_text(bl_functor_name(functor));
+    for (size_t i = 0; i < BL_ARRAY_LEN(names); i++) {
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    }
+    return false;
 }
 
 bool bl_pred_take_over(struct bl_pred *p) {
