@@ -39,7 +39,7 @@ static int add(struct bl_machine *m, bl_word t, bool at_end) {
         return BL_THROW;
     struct bl_pred *const p = bl_pred_ensure(bl_term_functor(head));
     if (p->flags & BL_PRED_LIBRARY)
-        bl_pred_take_over(p);
+        bl_pred_take_over(m, p);
     if (may_change(m, p, BL_ATOM_modify) != BL_TRUE)
         return BL_THROW;
     if (!(p->flags & BL_PRED_DYNAMIC))
@@ -295,7 +295,7 @@ static int each_indicator(struct bl_machine *m, bl_word t,
 
 static int make_dynamic(struct bl_machine *m, bl_word functor) {
     struct bl_pred *const p = bl_pred_ensure(functor);
-    if (!bl_pred_take_over(p))
+    if (!bl_pred_take_over(m, p))
         return bl_throw_permission(m, BL_ATOM_modify, BL_ATOM_static_procedure,
                                    bl_indicator(m, functor));
     bl_pred_make_dynamic(p);

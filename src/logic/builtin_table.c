@@ -80,7 +80,7 @@ static int declare(struct bl_machine *m, bl_word t, int design) {
     if (take_tabled(m, t, &f, &modes) != BL_TRUE)
         return BL_THROW;
     struct bl_pred *const p = bl_pred_ensure(f);
-    if (!bl_pred_take_over(p))
+    if (!bl_pred_take_over(m, p))
         return bl_throw_permission(m, BL_ATOM_modify, BL_ATOM_static_procedure,
                                    bl_indicator(m, f));
     if ((modes != NULL || p->modes != NULL) && m->tabler != NULL &&

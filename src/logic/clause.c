@@ -218,16 +218,26 @@ static const uint8_t op_words[BL_OPCODES] = {
 };
 #undef X
 
-static void relink_clause(struct bl_clause *c, bl_word from, bl_word to) {
-    for (size_t at = 0; at < c->code_words; at += op_words[c->code[at]]) {
-        const bl_word op = c->code[at];
+// The next operand from `at` on that is the predicate, or NULL.
+static bl_word *next_use(const struct bl_clause *c, bl_word pred, size_t *at) {
+    bl_word *const code = bl_load_acquire(&c->code);
+    while (*at < c->code_words) {
+        const bl_word op = code[*at];
+        bl_word *const operand = &code[*at + 1];
+        *at += op_words[op];
         if ((op == BL_OP_CALL || op == BL_OP_EXECUTE || op == BL_OP_BUILTIN) &&
-            c->code[at + 1] == from) {
-            void *const operand = &c->code[at + 1];
-            // pairs with the acquire of bl_code_pred
-            bl_store_release((_Atomic(bl_word) *)operand, to);
-        }
+            *operand == pred)
+            return operand;
     }
+    return NULL;
+}
+
+static void relink_clause(struct bl_clause *c, bl_word from, bl_word to) {
+    size_t at = 0;
+    void *operand;
+    while ((operand = next_use(c, from, &at)) != NULL)
+        // pairs with the acquire of bl_code_pred
+        bl_store_release((_Atomic(bl_word) *)operand, to);
 }
 
 // Our own clauses that call `p` call `twin` from now on.
@@ -242,6 +252,52 @@ static void relink(struct bl_pred *p, struct bl_pred *twin) {
     }
 }
 
+// The clause's code calls what its code ran as a builtin. The old code stays,
+// for who is running it; so does what it refers to.
+static void compile_anew(struct bl_machine *m, struct bl_clause *c) {
+    bl_word *const h = m->h;
+    bl_word t[2];
+    struct bl_clause *new = NULL;
+    if (bl_record_load(m, c->source, t) && bl_heap_ensure(m, 3))
+        new = bl_clause_compile(m, bl_struct2(m, BL_ATOM(neck), t[0], t[1]));
+    m->h = h;
+    if (new == NULL) { // no memory: it goes on with the builtin
+        bl_record_free(m->ball);
+        m->ball = NULL;
+        return;
+    }
+    struct bl_literal **last = &c->literals;
+    while (*last != NULL)
+        last = &(*last)->next;
+    *last = new->literals;
+    new->literals = NULL;
+    c->code_words = new->code_words;
+    // pairs with the acquire where a clause is entered
+    bl_store_release(&c->code, bl_load_relaxed(&new->code));
+    bl_store_relaxed(&new->code, NULL);
+    bl_clause_free(new);
+}
+
+// The program's clauses that run builtin `p`, which it has defined anew.
+static void compile_users(struct bl_machine *m, struct bl_pred *p) {
+    static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&one);
+    for (struct bl_pred *q = bl_pred_first(); q != NULL; q = q->next) {
+        struct bl_clauses *const list = bl_load_acquire(&q->clauses);
+        const bool ours = (q->flags & BL_PRED_LIBRARY) != 0;
+        const uint32_t n =
+            ours || list == NULL ? 0 : bl_load_acquire(&list->end);
+        uint32_t i = n == 0 ? 0 : bl_load_acquire(&list->start);
+        for (; i < n; i++) {
+            size_t at = 0;
+            struct bl_clause *const c = list->item[i];
+            if (next_use(c, bl_make(p, BL_REF), &at) != NULL)
+                compile_anew(m, c);
+        }
+    }
+    pthread_mutex_unlock(&one);
+}
+
 // What the compiler knows by name: control, and [File|Files].
 static bool is_control(bl_word functor) {
     static const char *const names[] = {",",   ";", "->", "*->",
@@ -254,13 +310,14 @@ static bool is_control(bl_word functor) {
     return false;
 }
 
-bool bl_pred_take_over(struct bl_pred *p) {
+bool bl_pred_take_over(struct bl_machine *m, struct bl_pred *p) {
     if ((p->flags & BL_PRED_LIBRARY) != 0 && is_control(p->functor))
         return false;
     if ((p->flags & (BL_PRED_SYSTEM | BL_PRED_OPEN)) == BL_PRED_SYSTEM)
         return false;
     if ((p->flags & (BL_PRED_LIBRARY | BL_PRED_OPEN)) == 0)
         return true;
+    const bool open = (p->flags & BL_PRED_OPEN) != 0;
     pthread_mutex_lock(&preds_lock);
     relink(p, new_twin(p));
     pthread_mutex_unlock(&preds_lock);
@@ -272,5 +329,7 @@ bool bl_pred_take_over(struct bl_pred *p) {
     bl_index_drop(p);
     bl_pred_set_entry(p);
     pthread_mutex_unlock(&p->lock);
+    if (open)
+        compile_users(m, p);
     return true;
 }

@@ -32,10 +32,11 @@ struct bl_clause {
     struct bl_pred *pred;
     uint64_t birth;              // const
     _Atomic(uint64_t) death;     // lock of the predicate; UINT64_MAX: alive
-    bl_word *code;               // const
-    struct bl_literal *literals; // const: ground terms that the code refers to
-    size_t code_words;           // const
-    struct bl_record *source;    // const: head :- body, for dynamic predicates
+    _Atomic(bl_word *) code;     // changes where a builtin is defined anew
+    struct bl_literal *literals; // ground terms that the code refers to
+    size_t code_words;
+    struct bl_record *source; // const: head :- body, of dynamic predicates, and
+                              // where it runs builtins that may be defined anew
     struct bl_clause *next_erased; // lock
     const char *file;
     uint32_t line;
@@ -80,7 +81,7 @@ enum bl_pred_flag {
     BL_PRED_CONTROL = 64,
     BL_PRED_LIBRARY = 128,     // defined in Prolog by us
     BL_PRED_THROW = 256,       // throw/1
-    BL_PRED_OPEN = 512,        // ours, and programs may define it anew
+    BL_PRED_OPEN = 512,        // a builtin that programs may define anew
     BL_PRED_INCREMENTAL = 1024 // tables go when its clauses change
 };
 
@@ -130,8 +131,9 @@ void bl_pred_make_tabled(struct bl_pred *p, int design, struct bl_modes *modes);
 struct bl_pred *bl_pred_define_builtin(const char *name, uint32_t arity,
                                        bl_builtin f, enum bl_opcode entry);
 // Makes a predicate of ours the program's own, without clauses; what we wrote
-// goes on calling ours. False for ISO's builtins and control.
-bool bl_pred_take_over(struct bl_pred *p);
+// goes on calling ours, and so does a program's clause that is running. False
+// for ISO's builtins and control.
+bool bl_pred_take_over(struct bl_machine *m, struct bl_pred *p);
 // Erases all clauses: before a file is loaded again, and for abolish/1.
 void bl_pred_wipe(struct bl_pred *p);
 // Sets what a call of the predicate runs, after a change of its flags.

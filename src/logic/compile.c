@@ -261,9 +261,13 @@ static struct bl_clause *compile(struct bl_compiler *c, bl_word head,
         c->failed = true;
     }
     restore_variables(c);
+    if (c->open && !kept && !c->failed) {
+        cl->source = bl_record_make(c->m, both, 2);
+        c->failed = cl->source == NULL;
+    }
     cl->literals = c->literals;
     if (!c->failed)
-        cl->code = finished_code(c);
+        bl_store_relaxed(&cl->code, finished_code(c)); // not in a list yet
     cl->code_words = c->used;
     return cl;
 }
@@ -282,7 +286,7 @@ static void split(bl_word term, bl_word *head, bl_word *body) {
 }
 
 void bl_clause_free(struct bl_clause *cl) {
-    free(cl->code);
+    free(bl_load_relaxed(&cl->code));
     while (cl->literals != NULL) {
         struct bl_literal *const next = cl->literals->next;
         free(cl->literals);

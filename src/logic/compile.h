@@ -63,6 +63,7 @@ struct bl_compiler {
     bool environment;
     bool call_after; // some goal follows the first call
     bool barrier;
+    bool open;   // runs builtins that may be defined anew
     bool failed; // ball set
 };
 

@@ -524,6 +524,17 @@ static bool inline_goal(struct bl_compiler *c, bl_word t, struct context x) {
     return false;
 }
 
+// A builtin that the program may yet define anew is an instruction too, where
+// the clause can be compiled again then.
+static bool is_instruction(struct bl_compiler *c, const struct bl_pred *p) {
+    if (bl_load_relaxed(&p->entry) != BL_OP_E_BUILTIN)
+        return false;
+    if ((p->flags & BL_PRED_OPEN) == 0 || (c->pred->flags & BL_PRED_LIBRARY))
+        return true;
+    c->open = true;
+    return bl_functor_name(c->pred->functor) != BL_ATOM(query_goal);
+}
+
 static void plain_goal(struct bl_compiler *c, bl_word t, struct context x) {
     if (c->analysing && c->calls > 0)
         c->call_after = true;
@@ -538,10 +549,7 @@ static void plain_goal(struct bl_compiler *c, bl_word t, struct context x) {
     }
     struct bl_pred *const p = bl_functor_pred(functor);
     const bl_word *const args = bl_is_atom(t) ? NULL : bl_term_args(t);
-    // of what a program may yet define itself the meaning is looked up late
-    const uint32_t here = BL_PRED_LIBRARY & c->pred->flags;
-    if (p != NULL && bl_load_relaxed(&p->entry) == BL_OP_E_BUILTIN &&
-        ((p->flags & BL_PRED_OPEN) == 0 || here))
+    if (p != NULL && is_instruction(c, p))
         builtin(c, p, args, x);
     else
         call(c, functor, args, x);

@@ -262,7 +262,7 @@ static bool may_define(struct loading *l, struct bl_pred *p, uint32_t line) {
         p->flags |= BL_PRED_LIBRARY;
         return true;
     }
-    if (!bl_pred_take_over(p)) {
+    if (!bl_pred_take_over(l->m, p)) {
         bl_throw_permission(l->m, BL_ATOM_modify, BL_ATOM_static_procedure,
                             bl_indicator(l->m, p->functor));
         clause_error(l, line);

@@ -136,7 +136,7 @@ static int add_rows(struct rows *r, const char *path, bl_word name,
             return bl_throw_representation(r->m, "max_arity");
         if (p == NULL) {
             p = bl_pred_ensure(bl_functor(name, n));
-            if (!bl_pred_take_over(p))
+            if (!bl_pred_take_over(r->m, p))
                 return bl_throw_permission(r->m, BL_ATOM_modify,
                                            BL_ATOM_static_procedure,
                                            bl_indicator(r->m, p->functor));

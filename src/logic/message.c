@@ -22,8 +22,9 @@ static const struct bl_clause *clause_at(const bl_word *pc) {
         const uint32_t end = bl_load_acquire(&l->end);
         for (uint32_t i = bl_load_relaxed(&l->start); i < end; i++) {
             const struct bl_clause *const c = l->item[i];
-            if (c->kind == BL_CLAUSE_CODE && pc >= c->code &&
-                pc < c->code + c->code_words)
+            const bl_word *const code = bl_load_acquire(&c->code);
+            if (c->kind == BL_CLAUSE_CODE && pc >= code &&
+                pc < code + c->code_words)
                 return c;
         }
     }

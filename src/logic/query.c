@@ -80,7 +80,7 @@ int bl_query_open(struct bl_machine *m, struct bl_query *q, bl_word goal) {
     m->cp = bl_code_query_true;
     m->b0 = m->b;
     if (q->clause != NULL) {
-        m->pc = q->clause->code;
+        m->pc = bl_load_relaxed(&q->clause->code);
     } else {
         m->x[0] = goal;
         m->pc = bl_code_call;

@@ -742,7 +742,7 @@ E_CLAUSES : {
         goto error;
 }
 enter: // clause `c`, with the arguments in the registers
-    pc = c->code;
+    pc = bl_load_acquire(&c->code); // pairs with `compile_anew`
     if (c->kind == BL_CLAUSE_CODE)
         NEXT;
     if (!unify_fact(m, c, m->x))
@@ -764,7 +764,7 @@ retry: // clause `c`, with the arguments of choice point `b`
     }
     for (uint64_t i = 0; i < b->n - CLAUSE_WORDS; i++)
         m->x[i] = b->arg[i];
-    pc = c->code;
+    pc = bl_load_acquire(&c->code);
     NEXT;
 E_DYNAMIC : {
     const uint64_t generation = bl_load_acquire(&bl_generation);
