@@ -117,7 +117,7 @@ static int set_float(struct bl_machine *m, double d, struct bl_num *out) {
     if (isnan(d))
         return bl_throw_evaluation(m, BL_ATOM_undefined);
     if (isinf(d))
-        return bl_throw_evaluation(m, BL_ATOM_int_overflow);
+        return bl_throw_evaluation(m, BL_ATOM_float_overflow);
     *out = (struct bl_num){.is_float = true, .d = d};
     return BL_TRUE;
 }
@@ -363,6 +363,8 @@ static int power(struct bl_machine *m, enum bl_known_atom op, struct bl_num a,
     if (!a.is_float && !b.is_float &&
         (op == BL_ATOM_caret || b.i >= 0 || a.i == 0))
         return int_power(m, a.i, b.i, out);
+    if (as_float(a) == 0 && as_float(b) < 0)
+        return bl_throw_evaluation(m, BL_ATOM_zero_divisor);
     return set_float(m, pow(as_float(a), as_float(b)), out);
 }
 

@@ -102,6 +102,32 @@ int bl_take_list(struct bl_machine *m, bl_word a, bl_word **items, size_t *n) {
     return BL_TRUE;
 }
 
+int bl_take_partial_list(struct bl_machine *m, bl_word a) {
+    bl_word t = bl_deref(a);
+    if (bl_list_length(&t) >= 0 && (bl_is_var(t) || t == BL_ATOM(nil)))
+        return BL_TRUE;
+    return bl_throw_type(m, BL_ATOM_list, bl_deref(a));
+}
+
+int bl_take_options(struct bl_machine *m, bl_word a, const char *domain) {
+    bl_word t = bl_deref(a);
+    if (bl_list_length(&t) < 0 || bl_is_var(t))
+        return bl_throw_instantiation(m);
+    if (t != BL_ATOM(nil))
+        return bl_throw_type(m, BL_ATOM_list, bl_deref(a));
+    for (t = bl_deref(a); bl_tag(t) == BL_LST; t = bl_deref(bl_ptr(t)[1])) {
+        const bl_word o = bl_deref(bl_ptr(t)[0]);
+        if (bl_is_var(o))
+            return bl_throw_instantiation(m);
+        if (bl_tag(o) != BL_STR || bl_functor_arity(*bl_ptr(o)) != 1)
+            return bl_throw_domain(m, domain, o);
+        if (bl_is_var(bl_deref(bl_ptr(o)[1])) &&
+            strcmp(domain, "read_option") != 0)
+            return bl_throw_instantiation(m);
+    }
+    return BL_TRUE;
+}
+
 bl_word bl_make_list(struct bl_machine *m, const bl_word *items, size_t n,
                      bl_word tail) {
     bl_word list = tail;

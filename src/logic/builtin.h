@@ -68,6 +68,10 @@ int bl_take_callable(struct bl_machine *m, bl_word a, bl_word *out);
 int bl_take_indicator(struct bl_machine *m, bl_word a, bl_word *functor);
 // The elements of a proper list, in memory the caller frees.
 int bl_take_list(struct bl_machine *m, bl_word a, bl_word **items, size_t *n);
+// A list, or the beginning of one.
+int bl_take_partial_list(struct bl_machine *m, bl_word a);
+// A list of options Name(Value); `domain` is what others are not in.
+int bl_take_options(struct bl_machine *m, bl_word a, const char *domain);
 // Any text: an atom, a number, a list of codes or of characters.
 int bl_take_text(struct bl_machine *m, bl_word a, struct bl_out *out);
 

@@ -34,7 +34,7 @@ static int atom_length_2(struct bl_machine *m, bl_word *a) {
     struct bl_out t = {0};
     const bl_word n = bl_deref(a[1]);
     if (bl_is_compound(bl_deref(a[0])))
-        return bl_throw_type(m, BL_ATOM_atomic, a[0]);
+        return bl_throw_type(m, BL_ATOM_atom, a[0]);
     if (!bl_is_var(n) && !bl_is_int(n))
         return bl_throw_type(m, BL_ATOM_integer, n);
     if (bl_is_int(n) && bl_int_value(n) < 0)
@@ -55,7 +55,7 @@ static int atomic_text(struct bl_machine *m, bl_word a, struct bl_out *t) {
         return BL_TRUE;
     }
     if (bl_is_compound(a))
-        return bl_throw_type(m, BL_ATOM_atomic, a);
+        return bl_throw_type(m, BL_ATOM_atom, a);
     return bl_take_text(m, a, t);
 }
 
@@ -100,7 +100,10 @@ static int char_code_2(struct bl_machine *m, bl_word *a) {
         const char *const end = p + bl_atom_bytes(c);
         if (characters(p, bl_atom_bytes(c)) != 1)
             return bl_throw_type(m, BL_ATOM_character, c);
-        return bl_answer(m, a[1], bl_int(bl_utf8_get(&p, end)));
+        const bl_word code = bl_deref(a[1]);
+        if (!bl_is_var(code) && !bl_is_int(code))
+            return bl_throw_type(m, BL_ATOM_integer, code);
+        return bl_answer(m, code, bl_int(bl_utf8_get(&p, end)));
     }
     int64_t code;
     if (!bl_is_var(c))
@@ -122,10 +125,23 @@ static int number_from(struct bl_machine *m, bl_word text, bl_word *out) {
     return ok ? BL_TRUE : BL_FAIL;
 }
 
+// The first item that is no character, or 0.
+static bl_word not_a_character(bl_word list) {
+    for (; bl_tag(list) == BL_LST; list = bl_deref(bl_ptr(list)[1])) {
+        const bl_word item = bl_deref(bl_ptr(list)[0]);
+        if (!bl_is_var(item) && !bl_is_atom(item))
+            return item;
+    }
+    return 0;
+}
+
 static int number_text(struct bl_machine *m, bl_word *a, list_maker make) {
     bl_word n;
     const bl_word list = bl_deref(a[1]);
-    if (bl_is_compound(list)) {
+    if (!bl_is_var(list) && bl_take_partial_list(m, list) != BL_TRUE)
+        return BL_THROW;
+    if (bl_is_compound(list) ||
+        (list == BL_ATOM(nil) && bl_is_var(bl_deref(a[0])))) {
         const int r = number_from(m, list, &n);
         if (r == BL_FAIL)
             return bl_throw_syntax(m, "illegal_number");
@@ -142,6 +158,11 @@ static int number_codes_2(struct bl_machine *m, bl_word *a) {
 }
 
 static int number_chars_2(struct bl_machine *m, bl_word *a) {
+    bl_word end = bl_deref(a[1]);
+    const bl_word bad =
+        bl_list_length(&end) < 0 ? 0 : not_a_character(bl_deref(a[1]));
+    if (bad != 0)
+        return bl_throw_type(m, BL_ATOM_character, bad);
     return number_text(m, a, bl_text_chars);
 }
 
@@ -304,10 +325,20 @@ static int each_sub(struct bl_machine *m, const bl_word *a,
     return BL_FAIL;
 }
 
+static int take_position(struct bl_machine *m, bl_word a) {
+    a = bl_deref(a);
+    if (bl_is_var(a) || bl_is_int(a))
+        return BL_TRUE;
+    return bl_throw_type(m, BL_ATOM_integer, a);
+}
+
 static int sub_atom_5(struct bl_machine *m, bl_word *a) {
     bl_word *const state = bl_state(m);
     struct bl_out t = {0};
-    if (atomic_text(m, a[0], &t) != BL_TRUE)
+    if (take_position(m, a[1]) != BL_TRUE ||
+        take_position(m, a[2]) != BL_TRUE ||
+        take_position(m, a[3]) != BL_TRUE ||
+        atomic_text(m, a[0], &t) != BL_TRUE)
         return BL_THROW;
     const struct sub_atom s = {t.text, t.bytes, characters(t.text, t.bytes)};
     const bl_word part = bl_deref(a[4]);

@@ -70,7 +70,7 @@ static bool clause_terms(struct bl_machine *m, const struct bl_clause *c,
         return true;
     }
     if (c->source == NULL) { // loaded before it was declared dynamic
-        bl_throw_permission(m, BL_ATOM_access, BL_ATOM_static_procedure,
+        bl_throw_permission(m, BL_ATOM_access, BL_ATOM_private_procedure,
                             bl_indicator(m, c->pred->functor));
         return false;
     }
@@ -146,7 +146,8 @@ static int first_walk(struct bl_machine *m, bl_word head, struct walk *w,
         return BL_FAIL;
     if (!(p->flags & BL_PRED_DYNAMIC))
         return bl_throw_permission(m, change ? BL_ATOM_modify : BL_ATOM_access,
-                                   BL_ATOM_static_procedure,
+                                   change ? BL_ATOM_static_procedure
+                                          : BL_ATOM_private_procedure,
                                    bl_indicator(m, p->functor));
     return walk_start(p, head, w) ? BL_TRUE : BL_FAIL;
 }
@@ -434,6 +435,8 @@ void bl_builtins_database(void) {
         {"clause", 2, clause_2},
         {"retract", 1, retract_1},
     };
+    // (a :- b) is a clause, and no head of one
+    bl_pred_ensure(BL_FN(neck_2))->flags |= BL_PRED_SYSTEM;
     BL_DEFINE_ISO(iso);
     BL_DEFINE(rows);
     BL_DEFINE_ISO_MORE(iso_more);

@@ -114,8 +114,14 @@ static int take_3(struct bl_machine *m, bl_word *a) {
     return bl_answer(m, a[1], list);
 }
 
+// '$partial_list'(L): where solutions go must be able to be a list.
+static int partial_list_1(struct bl_machine *m, bl_word *a) {
+    return bl_take_partial_list(m, a[0]);
+}
+
 void bl_builtins_findall(void) {
     static const struct bl_builtin_row rows[] = {
+        {"$partial_list", 1, partial_list_1},
         {"$findall_start", 1, start_1},
         {"$findall_add", 2, add_2},
         {"$findall_count", 1, count_1},

@@ -76,6 +76,25 @@ void bl_globals_drop(struct bl_machine *m) {
 
 static const char *const quotes_names[] = {"codes", "chars", "atom"};
 
+// In the order of the engine's field.
+static const char *const unknown_names[] = {"error", "fail", "warning"};
+static const char *const fixed_flags[] = {"bounded", "max_integer",
+                                          "min_integer", "max_arity",
+                                          "integer_rounding_function"};
+
+static int index_of(bl_word value, const char *const *names, size_t n) {
+    for (size_t i = 0; i < n && bl_is_atom(value); i++) {
+        if (strcmp(bl_atom_text(value), names[i]) == 0)
+            return (int)i;
+    }
+    return -1;
+}
+
+static int bad_value(struct bl_machine *m, bl_word flag, bl_word value) {
+    return bl_throw_domain(m, "flag_value",
+                           bl_struct2(m, BL_ATOM(plus), flag, value));
+}
+
 static int set_flag_2(struct bl_machine *m, bl_word *a) {
     bl_word flag;
     const bl_word value = bl_deref(a[1]);
@@ -85,20 +104,27 @@ static int set_flag_2(struct bl_machine *m, bl_word *a) {
         return bl_throw_instantiation(m);
     const char *const name = bl_atom_text(flag);
     if (strcmp(name, "double_quotes") == 0) {
-        for (int i = 0; i < 3 && bl_is_atom(value); i++) {
-            if (strcmp(bl_atom_text(value), quotes_names[i]) == 0) {
-                bl_double_quotes = (enum bl_double_quotes)i;
-                return BL_TRUE;
-            }
-        }
-        return bl_throw_domain(m, "flag_value", value);
+        const int i = index_of(value, quotes_names, 3);
+        if (i < 0)
+            return bad_value(m, flag, value);
+        bl_double_quotes = (enum bl_double_quotes)i;
+        return BL_TRUE;
     }
     if (strcmp(name, "unknown") == 0) {
-        bl_engine.unknown_fails = value == BL_ATOM(fail);
+        const int i = index_of(value, unknown_names, 3);
+        if (i < 0)
+            return bad_value(m, flag, value);
+        bl_engine.unknown = i;
+        return BL_TRUE;
+    }
+    if (strcmp(name, "debug") == 0) {
+        if (value != BL_ATOM(on) && value != BL_ATOM(off) &&
+            value != BL_ATOM(true) && value != BL_ATOM(false))
+            return bad_value(m, flag, value);
+        bl_engine.debug = value == BL_ATOM(on) || value == BL_ATOM(true);
         return BL_TRUE;
     }
     static const char *const accepted[] = {"occurs_check",
-                                           "debug",
                                            "gc",
                                            "verbose",
                                            "character_escapes",
@@ -130,21 +156,26 @@ static int set_flag_2(struct bl_machine *m, bl_word *a) {
         if (strcmp(name, accepted[i]) == 0)
             return BL_TRUE;
     }
+    if (index_of(flag, fixed_flags, BL_ARRAY_LEN(fixed_flags)) >= 0)
+        return bl_throw_permission(m, BL_ATOM_modify, BL_ATOM_flag, flag);
     return bl_throw_domain(m, "prolog_flag", flag);
 }
 
 // '$flags'(List): name-value pairs.
 static int flags_1(struct bl_machine *m, bl_word *a) {
-    static const char *const names[] = {"bounded",     "max_integer",
-                                        "min_integer", "double_quotes",
-                                        "unknown",     "max_arity"};
+    static const char *const names[] = {
+        "bounded",         "max_integer", "min_integer",
+        "double_quotes",   "unknown",     "max_arity",
+        "char_conversion", "debug",       "integer_rounding_function"};
     const bl_word values[] = {BL_ATOM(true),
                               bl_int(BL_INT_MAX),
                               bl_int(BL_INT_MIN),
                               bl_atom_str(quotes_names[bl_double_quotes]),
-                              bl_engine.unknown_fails ? BL_ATOM(fail)
-                                                      : BL_ATOM(error),
-                              bl_int((int64_t)BL_MAX_ARITY)};
+                              bl_atom_str(unknown_names[bl_engine.unknown]),
+                              bl_int((int64_t)BL_MAX_ARGS),
+                              BL_ATOM(off),
+                              bl_engine.debug ? BL_ATOM(on) : BL_ATOM(off),
+                              BL_ATOM(integer_rounding)};
     bl_word list = BL_ATOM(nil);
     for (size_t i = BL_ARRAY_LEN(names); i-- > 0;)
         list = bl_list_cell(

@@ -98,7 +98,7 @@ static int sort_list(struct sorting *s, bl_word in, bool unique, bl_word out) {
     size_t n;
     if (bl_take_list(m, in, &items, &n) != BL_TRUE)
         return BL_THROW;
-    int r = BL_TRUE;
+    int r = bl_take_partial_list(m, out);
     for (size_t i = 0; s->key > 0 && r == BL_TRUE && i < n; i++) {
         const bl_word t = bl_deref(items[i]);
         if (!bl_is_compound(t))
@@ -142,12 +142,14 @@ static int keysort_2(struct bl_machine *m, bl_word *a) {
     bl_word t = bl_deref(a[0]);
     if (bl_list_length(&t) < 0)
         return bl_throw_type(m, BL_ATOM_list, t);
+    if (bl_is_var(t))
+        return bl_throw_instantiation(m);
     for (t = bl_deref(a[0]); bl_tag(t) == BL_LST; t = bl_deref(bl_ptr(t)[1])) {
         const bl_word pair = bl_deref(bl_ptr(t)[0]);
         if (bl_is_var(pair))
             return bl_throw_instantiation(m);
         if (bl_tag(pair) != BL_STR || *bl_ptr(pair) != BL_FN(minus_2))
-            return bl_throw_type(m, BL_ATOM_compound, pair);
+            return bl_throw_type(m, BL_ATOM_pair, pair);
     }
     struct sorting s = {.m = m, .key = 1};
     return sort_list(&s, a[0], false, a[1]);

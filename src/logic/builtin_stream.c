@@ -9,22 +9,27 @@
 #include <errno.h>
 #include <string.h>
 
-// The option alias(Name) of open/4.
-static bl_word alias_option(bl_word options) {
+// The value of an option of open/4, or 0.
+static bl_word option(bl_word options, const char *name) {
     bl_word t = bl_deref(options);
     for (; bl_tag(t) == BL_LST; t = bl_deref(bl_ptr(t)[1])) {
         const bl_word o = bl_deref(bl_ptr(t)[0]);
         if (bl_tag(o) == BL_STR && bl_functor_arity(*bl_ptr(o)) == 1 &&
-            strcmp(bl_atom_text(bl_functor_name(*bl_ptr(o))), "alias") == 0)
+            strcmp(bl_atom_text(bl_functor_name(*bl_ptr(o))), name) == 0)
             return bl_deref(bl_ptr(o)[1]);
     }
     return 0;
 }
 
-static int open_file(struct bl_machine *m, const bl_word *a, bl_word alias) {
-    bl_word name;
+static int open_file(struct bl_machine *m, const bl_word *a, bl_word alias,
+                     bool binary) {
+    bl_word name = bl_deref(a[0]);
     bl_word mode;
-    if (bl_take_atom(m, a[0], &name) != BL_TRUE ||
+    if (bl_is_compound(name))
+        return bl_throw_domain(m, "source_sink", name);
+    if (!bl_is_var(bl_deref(a[2])))
+        return bl_throw_uninstantiation(m, bl_deref(a[2]));
+    if (bl_take_atom(m, name, &name) != BL_TRUE ||
         bl_take_atom(m, a[1], &mode) != BL_TRUE)
         return BL_THROW;
     const char *how = NULL;
@@ -46,16 +51,20 @@ static int open_file(struct bl_machine *m, const bl_word *a, bl_word alias) {
     if (s == NULL)
         return bl_throw_resource(m, "streams");
     s->name = name;
+    s->binary = binary;
     s->alias = bl_is_atom(alias) ? alias : 0;
     return bl_answer(m, a[2], bl_stream_term(m, s));
 }
 
 static int open_3(struct bl_machine *m, bl_word *a) {
-    return open_file(m, a, 0);
+    return open_file(m, a, 0, false);
 }
 
 static int open_4(struct bl_machine *m, bl_word *a) {
-    return open_file(m, a, alias_option(a[3]));
+    if (bl_take_options(m, a[3], "stream_option") != BL_TRUE)
+        return BL_THROW;
+    return open_file(m, a, option(a[3], "alias"),
+                     option(a[3], "type") == BL_ATOM(binary));
 }
 
 static int close_1(struct bl_machine *m, bl_word *a) {
@@ -74,11 +83,29 @@ static int close_1(struct bl_machine *m, bl_word *a) {
     return BL_TRUE;
 }
 
+static int close_2(struct bl_machine *m, bl_word *a) {
+    if (bl_take_options(m, a[1], "close_option") != BL_TRUE)
+        return BL_THROW;
+    return close_1(m, a);
+}
+
+// A variable or a stream, not an alias.
+static int take_current(struct bl_machine *m, bl_word a) {
+    a = bl_deref(a);
+    if (bl_is_var(a) || (bl_tag(a) == BL_STR && *bl_ptr(a) == BL_FN(stream_1)))
+        return BL_TRUE;
+    return bl_throw_domain(m, "stream", a);
+}
+
 static int current_output_1(struct bl_machine *m, bl_word *a) {
+    if (take_current(m, a[0]) != BL_TRUE)
+        return BL_THROW;
     return bl_answer(m, a[0], bl_stream_term(m, bl_current_output(m)));
 }
 
 static int current_input_1(struct bl_machine *m, bl_word *a) {
+    if (take_current(m, a[0]) != BL_TRUE)
+        return BL_THROW;
     return bl_answer(m, a[0], bl_stream_term(m, bl_current_input(m)));
 }
 
@@ -144,6 +171,31 @@ static int next_code(struct bl_stream *s, bool take) {
     return (int)code;
 }
 
+// Where what is read goes: asked before anything is read.
+static int may_be_code(struct bl_machine *m, bl_word a) {
+    a = bl_deref(a);
+    if (bl_is_var(a))
+        return BL_TRUE;
+    if (!bl_is_int(a))
+        return bl_throw_type(m, BL_ATOM_integer, a);
+    return bl_int_value(a) >= -1 && bl_int_value(a) <= 0x10ffff
+               ? BL_TRUE
+               : bl_throw_representation(m, "in_character_code");
+}
+
+static int may_be_char(struct bl_machine *m, bl_word a) {
+    a = bl_deref(a);
+    if (bl_is_var(a) || a == BL_ATOM(end_of_file))
+        return BL_TRUE;
+    if (bl_is_atom(a) && bl_atom_bytes(a) > 0) {
+        const char *p = bl_atom_text(a);
+        (void)bl_utf8_get(&p, p + bl_atom_bytes(a));
+        if (p == bl_atom_text(a) + bl_atom_bytes(a))
+            return BL_TRUE;
+    }
+    return bl_throw_type(m, BL_ATOM_in_character, a);
+}
+
 static int give_code(struct bl_machine *m, bl_word a, int code) {
     return bl_answer(m, a, bl_int(code));
 }
@@ -156,23 +208,75 @@ static int give_char(struct bl_machine *m, bl_word a, int code) {
     return bl_answer(m, a, bl_atom(bytes, n));
 }
 
-#define CHARACTER(name, give, taking)                                          \
+static int take_input(struct bl_machine *m, bl_word a, bool binary,
+                      struct bl_stream **s) {
+    if (bl_take_stream(m, a, false, s) != BL_TRUE)
+        return BL_THROW;
+    if ((*s)->binary == binary)
+        return BL_TRUE;
+    return bl_throw_permission(
+        m, BL_ATOM_input, binary ? BL_ATOM_text_stream : BL_ATOM_binary_stream,
+        bl_deref(a));
+}
+
+#define CHARACTER(name, may_be, give, taking)                                  \
     static int name##_1(struct bl_machine *m, bl_word *a) {                    \
+        if (may_be(m, a[0]) != BL_TRUE)                                        \
+            return BL_THROW;                                                   \
         return give(m, a[0], next_code(m->io->input, taking));                 \
     }                                                                          \
     static int name##_2(struct bl_machine *m, bl_word *a) {                    \
         struct bl_stream *s;                                                   \
-        if (bl_take_stream(m, a[0], false, &s) != BL_TRUE)                     \
+        if (take_input(m, a[0], false, &s) != BL_TRUE ||                       \
+            may_be(m, a[1]) != BL_TRUE)                                        \
             return BL_THROW;                                                   \
         return give(m, a[1], next_code(s, taking));                            \
     }
 
-CHARACTER(get_code, give_code, true)
-CHARACTER(get_char, give_char, true)
-CHARACTER(peek_code, give_code, false)
-CHARACTER(peek_char, give_char, false)
+CHARACTER(get_code, may_be_code, give_code, true)
+CHARACTER(get_char, may_be_char, give_char, true)
+CHARACTER(peek_code, may_be_code, give_code, false)
+CHARACTER(peek_char, may_be_char, give_char, false)
+
+static int byte(struct bl_machine *m, bl_word *a, bool take) {
+    struct bl_stream *s;
+    const bl_word b = bl_deref(a[1]);
+    if (bl_take_stream(m, a[0], false, &s) != BL_TRUE)
+        return BL_THROW;
+    if (!bl_is_var(b) &&
+        !(bl_is_int(b) && bl_int_value(b) >= -1 && bl_int_value(b) <= 255))
+        return bl_throw_type(m, BL_ATOM_in_byte, b);
+    if (take_input(m, a[0], true, &s) != BL_TRUE)
+        return BL_THROW;
+    struct bl_source *const t = &s->source;
+    if (t->at == t->length && !bl_stream_more(s))
+        return bl_answer(m, b, bl_int(-1));
+    const int code = (unsigned char)t->text[t->at];
+    t->at += take;
+    return bl_answer(m, b, bl_int(code));
+}
+
+static int get_byte_2(struct bl_machine *m, bl_word *a) {
+    return byte(m, a, true);
+}
+
+static int peek_byte_2(struct bl_machine *m, bl_word *a) {
+    return byte(m, a, false);
+}
+
+static int get_byte_1(struct bl_machine *m, bl_word *a) {
+    bl_word two[2] = {bl_stream_term(m, m->io->input), a[0]};
+    return byte(m, two, true);
+}
+
+static int peek_byte_1(struct bl_machine *m, bl_word *a) {
+    bl_word two[2] = {bl_stream_term(m, m->io->input), a[0]};
+    return byte(m, two, false);
+}
 
 static int at_end(struct bl_stream *s) {
+    if (s->binary)
+        return s->source.at == s->source.length && !bl_stream_more(s);
     return next_code(s, false) < 0 ? BL_TRUE : BL_FAIL;
 }
 
@@ -259,6 +363,8 @@ static int take_options(struct bl_machine *m, bl_word options,
 static int read_term(struct bl_machine *m, struct bl_stream *s, bl_word out,
                      bl_word options) {
     struct bl_read_result r;
+    if (options != 0 && bl_take_options(m, options, "read_option") != BL_TRUE)
+        return BL_THROW;
     for (;;) {
         const struct bl_source start = s->source;
         const enum bl_read_status status = bl_read_term(m, &s->source, &r);
@@ -318,12 +424,17 @@ void bl_builtins_stream(void) {
         {"open", 3, open_3},
         {"open", 4, open_4},
         {"close", 1, close_1},
+        {"close", 2, close_2},
         {"current_output", 1, current_output_1},
         {"current_input", 1, current_input_1},
         {"set_output", 1, set_output_1},
         {"set_input", 1, set_input_1},
         {"flush_output", 0, flush_output_0},
         {"flush_output", 1, flush_output_1},
+        {"get_byte", 1, get_byte_1},
+        {"get_byte", 2, get_byte_2},
+        {"peek_byte", 1, peek_byte_1},
+        {"peek_byte", 2, peek_byte_2},
         {"get_code", 1, get_code_1},
         {"get_code", 2, get_code_2},
         {"get_char", 1, get_char_1},

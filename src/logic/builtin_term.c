@@ -320,6 +320,8 @@ static bool collect(struct bl_machine *m, bl_word v, void *arg) {
 
 static int term_variables_2(struct bl_machine *m, bl_word *a) {
     struct collected c = {0};
+    if (bl_take_partial_list(m, a[1]) != BL_TRUE)
+        return BL_THROW;
     const bool all = each_variable(m, a[0], collect, &c);
     for (size_t i = 0; i < c.n; i++)
         *bl_ptr(c.var[i]) = c.var[i];

@@ -45,6 +45,29 @@ WRITER(write_canonical, &canonical, "")
 
 static bool is_true(bl_word t) { return bl_deref(t) == BL_ATOM(true); }
 
+static bool is_switch(const char *name) {
+    static const char *const names[] = {"quoted", "ignore_ops", "numbervars",
+                                        "fullstop", "nl"};
+    for (size_t i = 0; i < BL_ARRAY_LEN(names); i++) {
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+// The first option that is neither on nor off and should be, or 0.
+static bl_word bad_switch(bl_word options) {
+    bl_word t = bl_deref(options);
+    for (; bl_tag(t) == BL_LST; t = bl_deref(bl_ptr(t)[1])) {
+        const bl_word o = bl_deref(bl_ptr(t)[0]);
+        const bl_word value = bl_deref(bl_ptr(o)[1]);
+        if (is_switch(bl_atom_text(bl_functor_name(*bl_ptr(o)))) &&
+            value != BL_ATOM(true) && value != BL_ATOM(false))
+            return o;
+    }
+    return 0;
+}
+
 static void take_options(bl_word options, struct bl_write_options *w,
                          bool *stop, bool *newline) {
     bl_word t = bl_deref(options);
@@ -72,6 +95,11 @@ static void take_options(bl_word options, struct bl_write_options *w,
 static int write_term(struct bl_machine *m, struct bl_stream *s, bl_word t,
                       bl_word options) {
     struct bl_write_options w = {0};
+    if (bl_take_options(m, options, "write_option") != BL_TRUE)
+        return BL_THROW;
+    const bl_word bad = bad_switch(options);
+    if (bad != 0)
+        return bl_throw_domain(m, "write_option", bad);
     bool stop = false;
     bool newline = false;
     take_options(options, &w, &stop, &newline);
@@ -128,6 +156,14 @@ static int tab_2(struct bl_machine *m, bl_word *a) {
     return tab(m, s, a[1]);
 }
 
+static bool is_one_character(bl_word atom) {
+    const char *p = bl_atom_text(atom);
+    const char *const end = p + bl_atom_bytes(atom);
+    if (p < end)
+        (void)bl_utf8_get(&p, end);
+    return p == end && end > bl_atom_text(atom);
+}
+
 static int put_char(struct bl_machine *m, struct bl_stream *s, bl_word c) {
     c = bl_deref(c);
     char bytes[4];
@@ -138,10 +174,48 @@ static int put_char(struct bl_machine *m, struct bl_stream *s, bl_word c) {
                         bl_utf8_put(bytes, (uint32_t)bl_int_value(c)));
         return BL_TRUE;
     }
-    if (!bl_is_atom(c))
+    if (!bl_is_atom(c) || !is_one_character(c))
         return bl_throw_type(m, BL_ATOM_character, c);
     bl_stream_write(s, bl_atom_text(c), bl_atom_bytes(c));
     return BL_TRUE;
+}
+
+static int put_code(struct bl_machine *m, struct bl_stream *s, bl_word c) {
+    int64_t code;
+    if (bl_take_int(m, c, &code) != BL_TRUE)
+        return BL_THROW;
+    return put_char(m, s, bl_int(code));
+}
+
+static int put_code_1(struct bl_machine *m, bl_word *a) {
+    return put_code(m, m->io->output, a[0]);
+}
+
+static int put_code_2(struct bl_machine *m, bl_word *a) {
+    struct bl_stream *s;
+    if (bl_take_stream(m, a[0], true, &s) != BL_TRUE)
+        return BL_THROW;
+    return put_code(m, s, a[1]);
+}
+
+static int put_byte_2(struct bl_machine *m, bl_word *a) {
+    struct bl_stream *s;
+    if (bl_take_stream(m, a[0], true, &s) != BL_TRUE)
+        return BL_THROW;
+    const bl_word b = bl_deref(a[1]);
+    if (!bl_is_int(b) || bl_int_value(b) < 0 || bl_int_value(b) > 255)
+        return bl_throw_type(m, BL_ATOM_byte, b);
+    if (!s->binary)
+        return bl_throw_permission(m, BL_ATOM_output, BL_ATOM_text_stream,
+                                   bl_deref(a[0]));
+    const char byte = (char)bl_int_value(b);
+    bl_stream_write(s, &byte, 1);
+    return BL_TRUE;
+}
+
+static int put_byte_1(struct bl_machine *m, bl_word *a) {
+    bl_word two[2] = {bl_stream_term(m, m->io->output), a[0]};
+    return put_byte_2(m, two);
 }
 
 static int put_char_1(struct bl_machine *m, bl_word *a) {
@@ -157,16 +231,30 @@ static int put_char_2(struct bl_machine *m, bl_word *a) {
 
 // ---- operators
 
+// A bar is infix, and binds less than a comma does.
+static bool may_be_bar(int64_t priority, bl_word type) {
+    const bool infix =
+        type == BL_ATOM(xfx) || type == BL_ATOM(xfy) || type == BL_ATOM(yfx);
+    return infix && (priority == 0 || priority > 1000);
+}
+
 static int set_operator(struct bl_machine *m, int64_t priority, bl_word type,
                         bl_word name) {
     if (bl_take_atom(m, name, &name) != BL_TRUE)
         return BL_THROW;
     if (name == BL_ATOM(comma))
         return bl_throw_permission(m, BL_ATOM_modify, BL_ATOM_operator, name);
+    if (name == BL_ATOM(nil) || name == BL_ATOM(braces) ||
+        (name == BL_ATOM(bar) && !may_be_bar(priority, type)))
+        return bl_throw_permission(m, BL_ATOM_create, BL_ATOM_operator, name);
     if (!bl_op_set(name, (enum bl_known_atom)bl_index_of(type),
                    (uint32_t)priority))
         return bl_throw_domain(m, "operator_specifier", type);
     return BL_TRUE;
+}
+
+static bool ends_open(bl_word list) {
+    return bl_list_length(&list) < 0 || bl_is_var(list);
 }
 
 static int op_3(struct bl_machine *m, bl_word *a) {
@@ -178,6 +266,8 @@ static int op_3(struct bl_machine *m, bl_word *a) {
     if (priority < 0 || priority > 1200)
         return bl_throw_domain(m, "operator_priority", bl_int(priority));
     bl_word t = bl_deref(a[2]);
+    if (bl_tag(t) == BL_LST && ends_open(t))
+        return bl_throw_instantiation(m);
     if (bl_tag(t) != BL_LST)
         return set_operator(m, priority, type, t);
     for (; bl_tag(t) == BL_LST; t = bl_deref(bl_ptr(t)[1])) {
@@ -219,6 +309,10 @@ void bl_builtins_write(void) {
         {"write_term", 3, write_term_3},
         {"nl", 0, nl_0},
         {"nl", 1, nl_1},
+        {"put_byte", 1, put_byte_1},
+        {"put_byte", 2, put_byte_2},
+        {"put_code", 1, put_code_1},
+        {"put_code", 2, put_code_2},
         {"put_char", 1, put_char_1},
         {"put_char", 2, put_char_2},
         {"op", 3, op_3},

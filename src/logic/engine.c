@@ -11,6 +11,7 @@
 #include "logic/stream.h"
 #include "logic/tabling.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -18,7 +19,13 @@ struct bl_engine bl_engine;
 
 bool bl_unknown_is_error(const struct bl_pred *p) {
     (void)p;
-    return !bl_engine.unknown_fails;
+    return bl_engine.unknown == BL_UNKNOWN_ERROR;
+}
+
+void bl_warn_of_unknown(const struct bl_pred *p) {
+    if (bl_engine.unknown == BL_UNKNOWN_WARNING)
+        fprintf(stderr, "leaflog: warning: no procedure %s/%u\n",
+                bl_atom_text(bl_functor_name(p->functor)), p->arity);
 }
 
 // Runaway recursion shall end in an error and not in swapping.

@@ -16,7 +16,8 @@ struct bl_engine {
     size_t token_limit;   // size of a call or an answer in a table; 0: none
     size_t collect_every; // calls between collections; 0: as needed
     bool on_base_pages;   // no huge pages are asked for
-    bool unknown_fails;   // flag `unknown`
+    enum { BL_UNKNOWN_ERROR, BL_UNKNOWN_FAIL, BL_UNKNOWN_WARNING } unknown;
+    bool debug; // flag `debug`, which only reads back
     bool occurs_check;
 };
 

@@ -53,6 +53,11 @@ int bl_throw_instantiation(struct bl_machine *m) {
     return throw_formal(m, BL_ATOM(instantiation_error));
 }
 
+int bl_throw_uninstantiation(struct bl_machine *m, bl_word culprit) {
+    return throw_formal(
+        m, bl_struct1(m, bl_atom_str("uninstantiation_error"), culprit));
+}
+
 int bl_throw_existence(struct bl_machine *m, enum bl_known_atom kind,
                        bl_word culprit) {
     return throw2(m, BL_ATOM(existence_error), bl_atom_word(kind), culprit);

@@ -13,6 +13,7 @@ int bl_throw_type(struct bl_machine *m, enum bl_known_atom type,
                   bl_word culprit);
 int bl_throw_domain(struct bl_machine *m, const char *domain, bl_word culprit);
 int bl_throw_instantiation(struct bl_machine *m);
+int bl_throw_uninstantiation(struct bl_machine *m, bl_word culprit);
 int bl_throw_existence(struct bl_machine *m, enum bl_known_atom kind,
                        bl_word culprit);
 int bl_throw_permission(struct bl_machine *m, enum bl_known_atom action,

@@ -45,7 +45,10 @@ static bool is_body(struct bl_machine *m, bl_word t, bool *fits) {
     *fits = true;
     for (;;) {
         t = bl_deref(t);
-        const bool construct = bl_tag(t) == BL_STR && is_control(*bl_ptr(t));
+        // what is negated is called, and looked at then
+        const bool construct = bl_tag(t) == BL_STR &&
+                               bl_functor_arity(*bl_ptr(t)) == 2 &&
+                               is_control(*bl_ptr(t));
         if (!construct && !bl_is_var(t) && !bl_is_callable(t))
             *fits = false;
         if (construct) {

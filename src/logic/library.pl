@@ -85,6 +85,7 @@ must_be(Type, X) :- '$must_be'(Type, X).
 
 findall(T, G, L) :- findall(T, G, L, []).
 findall(T, G, L, Tail) :-
+    '$partial_list'(L),
     '$findall_start'(R),
     '$findall_run'(R, T, G),
     '$findall_take'(R, L0, Tail),
@@ -136,6 +137,7 @@ aggregate_all(Spec, _, _) :- throw(error(domain_error(aggregate_spec, Spec), _))
     ( X < X0 -> '$min_pair'(Ps, X-W, P) ; '$min_pair'(Ps, X0-W0, P) ).
 
 bagof(T, G0, L) :-
+    '$partial_list'(L),
     '$strip_caret'(G0, G, Bound),
     term_variables(T-Bound, Inner),
     term_variables(G, Vars),
@@ -148,7 +150,7 @@ bagof(T, G0, L) :-
         '$groups'(Sorted, Groups),
         '$member'(W-L, Groups)
     ).
-setof(T, G, S) :- bagof(T, G, L), sort(L, S).
+setof(T, G, S) :- '$partial_list'(S), bagof(T, G, L), sort(L, S).
 _ ^ G :- call(G).
 
 '$strip_caret'(G, G, []) :- var(G), !.
@@ -362,10 +364,14 @@ current_op(_, T, _) :-
     throw(error(domain_error(operator_specifier, T), _)).
 current_op(_, _, N) :- nonvar(N), \+ atom(N), throw(error(type_error(atom, N), _)).
 current_op(P, T, N) :- '$ops'(L), '$member'(op(P, T, N), L).
+current_prolog_flag(F, _) :- nonvar(F), \+ atom(F), throw(error(type_error(atom, F), _)).
 current_prolog_flag(F, V) :- '$flags'(L), '$member'(F-V, L).
 current_predicate(PI) :-
-    ( PI = _ : PI1 -> true ; PI1 = PI ),
+    ( nonvar(PI), PI = _ : PI1 -> true ; PI1 = PI ),
+    '$indicator'(PI1),
     '$predicates'(L), '$member'(PI1, L).
+'$indicator'(N/A) :- ( var(N) ; atom(N) ), ( var(A) ; integer(A) ), !.
+'$indicator'(PI) :- throw(error(type_error(predicate_indicator, PI), _)).
 predicate_property(H, P) :- nonvar(H), '$properties'(H, L), '$member'(P, L).
 predicate_property(H, P) :-
     var(H), '$predicates'(Ps), '$member'(N/A, Ps), functor(H, N, A),

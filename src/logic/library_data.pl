@@ -341,9 +341,14 @@ put(C) :- put_char(C).
 get0(C) :- get_code(C).
 ttyflush :- flush_output.
 prompt(_, _).
-close(S, _) :- close(S).
 is_stream(S) :- nonvar(S), catch(stream_property(S, alias(_)), _, fail), !.
 is_stream(S) :- compound(S), S = '$stream'(_).
+stream_property(S, _) :-
+    nonvar(S), \+ S = '$stream'(_), \+ '$member'(S, [user_input, user_output, user_error]),
+    throw(error(domain_error(stream, S), _)).
+stream_property(_, P) :-
+    nonvar(P), \+ compound(P), \+ '$member'(P, [input, output]),
+    throw(error(domain_error(stream_property, P), _)).
 stream_property(S, alias(A)) :- '$member'(A, [user_input, user_output, user_error]), S = A.
 portray_clause(S, T) :- current_output(O), set_output(S), portray_clause(T), set_output(O).
 read_stream_to_codes(S, Cs) :-
@@ -401,7 +406,8 @@ public(_).
 mode(_).
 volatile(_).
 noprotocol.
-char_conversion(_, _).
+char_conversion(A, B) :-
+    ( ( var(A) ; var(B) ) -> throw(error(instantiation_error, _)) ; true ).
 current_char_conversion(C, C).
 compiler_options(_).
 index(_).

@@ -14,5 +14,6 @@ void bl_profile_print(FILE *out);
 
 // The flag `unknown`: whether calling this undefined predicate is an error.
 bool bl_unknown_is_error(const struct bl_pred *p);
+void bl_warn_of_unknown(const struct bl_pred *p); // if the flag says so
 
 #endif

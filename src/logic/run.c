@@ -190,8 +190,10 @@ static bool open_catch(struct bl_machine *m) {
 }
 
 static int undefined(struct bl_machine *m, struct bl_pred *p) {
-    if (!bl_unknown_is_error(p))
+    if (!bl_unknown_is_error(p)) {
+        bl_warn_of_unknown(p);
         return BL_FAIL;
+    }
     return bl_throw_existence(m, BL_ATOM_procedure,
                               bl_indicator(m, p->functor));
 }

@@ -20,6 +20,7 @@ struct bl_stream {
     bl_word name;            // of the file; 0: none
     int id;
     bool output;
+    bool binary; // of bytes, which characters are not made of
     bool to_memory;
     bool interactive; // input: read by lines
     bool past_end;
