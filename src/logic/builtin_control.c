@@ -217,6 +217,19 @@ static int choice_1(struct bl_machine *m, bl_word *a) {
     return bl_answer(m, a[0], bl_int((int64_t)(level >> BL_TAG_BITS)));
 }
 
+// '$cleanup'(Goal): backtracking to here, a cut or an error runs it.
+static int cleanup_1(struct bl_machine *m, bl_word *a) {
+    bl_word goal;
+    if (bl_take_callable(m, a[0], &goal) != BL_TRUE)
+        return BL_THROW;
+    struct bl_choice *const b = bl_choice_push(m, bl_code_cleanup, 1);
+    if (b == NULL)
+        return BL_THROW;
+    b->arg[0] = a[0];
+    m->cleanups++;
+    return BL_TRUE;
+}
+
 static int nothing_0(struct bl_machine *m, bl_word *a) {
     (void)m;
     (void)a;
@@ -231,6 +244,7 @@ void bl_builtins_control(void) {
     static const struct bl_builtin_row rows[] = {
         {"$body_kind", 2, body_kind_2},
         {"$choice", 1, choice_1},
+        {"$cleanup", 1, cleanup_1},
         {"$source_path", 2, source_path_2},
         {"$deadline", 1, deadline_1},
         {"$set_deadline", 1, set_deadline_1},

@@ -7,6 +7,7 @@
 //
 #include "logic/builtin.h"
 #include "logic/engine.h"
+#include "logic/limit.h"
 #include "logic/message.h"
 #include "logic/worker.h"
 
@@ -34,7 +35,8 @@ struct bl_worker {
     bool detached;
     bool is_thread; // false for the main thread
     struct queue *queue;
-    struct bl_machine *machine;
+    struct bl_machine *machine; // workers_lock; NULL: not yet, or no longer
+    uint32_t interrupt;         // workers_lock: for the machine to come
     struct bl_worker_report *report;
 };
 
@@ -297,12 +299,21 @@ static void run_goal(struct bl_worker *w, struct bl_machine *m) {
     pthread_mutex_unlock(&workers_lock);
 }
 
+// From now on others may interrupt the worker's machine, or no longer.
+static void show_machine(struct bl_worker *w, struct bl_machine *m) {
+    pthread_mutex_lock(&workers_lock);
+    w->machine = m;
+    if (m != NULL && w->interrupt != 0)
+        bl_machine_interrupt(m, w->interrupt);
+    pthread_mutex_unlock(&workers_lock);
+}
+
 static void *thread_main(void *arg) {
     struct bl_worker *const w = arg;
     struct bl_machine *const m = bl_engine_machine();
     BL_CHECK(m != NULL);
     m->worker = w;
-    w->machine = m;
+    show_machine(w, m);
     run_goal(w, m);
     if (w->report != NULL) {
         struct timespec t;
@@ -312,6 +323,7 @@ static void *thread_main(void *arg) {
     }
     if (m->halting && w->report == NULL)
         exit(m->halt_code);
+    show_machine(w, NULL);
     bl_engine_machine_end(m);
     if (w->detached)
         free_worker(w);
@@ -486,6 +498,39 @@ static struct bl_record *copy_record(const struct bl_record *r) {
     return copy;
 }
 
+// What interrupts the waiting machine interrupts the workers.
+static void pass_on(struct bl_machine *m, struct bl_worker **w, int n) {
+    const uint32_t why = bl_load_acquire(&m->interrupt);
+    if (why == 0)
+        return;
+    bl_machine_forget(m, why);
+    pthread_mutex_lock(&workers_lock);
+    for (int i = 0; i < n; i++) {
+        w[i]->interrupt = why;
+        if (w[i]->machine != NULL)
+            bl_machine_interrupt(w[i]->machine, why);
+    }
+    pthread_mutex_unlock(&workers_lock);
+}
+
+enum { LOOK_NS = 20000000 }; // how often a waiting thread looks for interrupts
+
+static void join_worker(struct bl_machine *m, struct bl_worker **w, int n,
+                        int which) {
+    int r = ETIMEDOUT;
+    while (r == ETIMEDOUT) {
+        struct timespec t;
+        clock_gettime(CLOCK_REALTIME, &t);
+        t.tv_nsec += LOOK_NS;
+        t.tv_sec += t.tv_nsec / 1000000000;
+        t.tv_nsec %= 1000000000;
+        r = pthread_timedjoin_np(w[which]->thread, NULL, &t);
+        if (r == ETIMEDOUT) // those joined are not looked at
+            pass_on(m, w + which, n - which);
+    }
+    BL_CHECK(r == 0);
+}
+
 struct bl_worker_report bl_workers_run(struct bl_machine *m,
                                        const struct bl_record *goal,
                                        int threads) {
@@ -495,6 +540,7 @@ struct bl_worker_report bl_workers_run(struct bl_machine *m,
     struct bl_worker **const w = calloc((size_t)threads, sizeof *w);
     BL_CHECK(report != NULL && w != NULL);
     const double start_time = now_seconds();
+    bl_limit_catch_interrupts(m);
     for (int i = 0; i < threads; i++) {
         w[i] = new_worker(0);
         w[i]->goal = copy_record(goal);
@@ -503,7 +549,7 @@ struct bl_worker_report bl_workers_run(struct bl_machine *m,
         BL_CHECK(pthread_create(&w[i]->thread, NULL, thread_main, w[i]) == 0);
     }
     for (int i = 0; i < threads; i++) {
-        pthread_join(w[i]->thread, NULL);
+        join_worker(m, w, threads, i);
         all.status = worse(all.status, w[i]->status);
         all.cpu_seconds += report[i].cpu_seconds;
         if (w[i]->status == BL_RUN_HALT)
@@ -512,6 +558,7 @@ struct bl_worker_report bl_workers_run(struct bl_machine *m,
             bl_print_record(m, w[i]->result, NULL);
         free_worker(w[i]);
     }
+    bl_limit_catch_interrupts(NULL);
     all.wall_seconds = now_seconds() - start_time;
     free(report);
     free(w);

@@ -43,15 +43,14 @@ forall(C, A) :- \+ ( call(C), \+ call(A) ).
 apply(G, Args) :- G =.. L0, '$append'(L0, Args, L), Goal =.. L, call(Goal).
 halt :- halt(0).
 
-% The cleanup runs when G fails, throws, or leaves no choice point; a cut that
-% removes the choice points of G runs nothing.
+% The cleanup runs once, when G fails, throws, leaves no choice point, or a cut
+% takes its choice points away.
 setup_call_cleanup(S, G, C) :- once(S), call_cleanup(G, C).
 call_cleanup(G, C) :-
-    '$choice'(Before),
-    catch(G, E, true),
-    '$choice'(After),
-    ( After == Before -> !, ignore(C), ( nonvar(E) -> throw(E) ; true ) ; true ).
-call_cleanup(_, C) :- ignore(C), fail.
+    '$cleanup'(C),
+    '$choice'(Before), call(G), '$choice'(After),
+    ( After == Before -> ! ; true ).
+'$cleanup_failed'(C) :- ignore(C), fail.
 catch_with_backtrace(G, C, R) :- catch(G, C, R).
 
 call_with_time_limit(T, G) :-

@@ -7,6 +7,7 @@
 
 #include "logic/area.h"
 #include "logic/clause.h"
+#include "logic/cleanup.h"
 #include "logic/collect.h"
 #include "logic/error.h"
 #include "logic/record.h"
@@ -296,19 +297,34 @@ static bool takes_ball(struct bl_machine *m, bl_word catcher,
     return true;
 }
 
+// The ball passes a choice point with a cleanup. The environments stay: they
+// tell which catchers are active.
+static void clean_up(struct bl_machine *m, struct bl_choice *b) {
+    struct bl_env *const e = m->e;
+    restore_from(m, b);
+    m->e = e;
+    bl_cleanup_in_error(m, b);
+}
+
 const bl_word *bl_unwind(struct bl_machine *m) {
     if (m->scratch_words > SCRATCH_KEPT) {
         free(m->scratch);
         m->scratch = NULL;
         m->scratch_words = 0;
     }
-    for (struct bl_choice *b = m->b;; b = b->prev) {
+    struct bl_choice *next;
+    for (struct bl_choice *b = m->b;; b = next) {
+        next = b->prev;
         if (b->alt == bl_code_query_failed) {
             m->b = b;
             return NULL;
         }
         if (b->alt == bl_code_generator)
             bl_tabling_abandon(m, b);
+        if (b->alt == bl_code_cleanup) {
+            clean_up(m, b);
+            continue;
+        }
         if (b->alt != bl_code_catch || !is_active(m, b))
             continue;
         const bl_word catcher = b->arg[1];

@@ -83,6 +83,7 @@ struct bl_machine {
     struct bl_findall *findall;
     void *scratch; // words for copying and comparing, see scratch.h
     size_t scratch_words;
+    uint64_t cleanups; // choice points that run one, see cleanup.c
     uint64_t inferences;
     uint64_t collections;
     uint64_t collect_every; // calls; 0: when the heap is full
@@ -132,6 +133,7 @@ extern const bl_word bl_code_generator[];
 extern const bl_word bl_code_answer[];
 extern const bl_word bl_code_kept[];
 extern const bl_word bl_code_resume[];
+extern const bl_word bl_code_cleanup[];
 
 // A choice point with `n` words of its own, which the caller fills; NULL with
 // the ball set where there is no room.

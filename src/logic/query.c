@@ -5,7 +5,9 @@
 // (p(X), fail ; true) runs at full speed; any other is called as it is.
 //
 #include "logic/clause.h"
+#include "logic/cleanup.h"
 #include "logic/error.h"
+#include "logic/message.h"
 #include "logic/record.h"
 
 static bool is_construct(bl_word goal) {
@@ -95,6 +97,19 @@ int bl_query_next(struct bl_machine *m, struct bl_query *q) {
     return bl_machine_run(m);
 }
 
+// A cleanup that throws here has no catcher.
+static void clean_up(struct bl_machine *m, const struct bl_query *q) {
+    if (m->cleanups == 0 || m->b <= q->base)
+        return;
+    struct bl_record *const ball = m->ball;
+    m->ball = NULL;
+    if (!bl_cleanup_above(m, q->base) && m->ball != NULL) {
+        bl_print_record(m, m->ball, NULL);
+        bl_record_free(m->ball);
+    }
+    m->ball = ball;
+}
+
 static void leave(struct bl_machine *m, const struct bl_query *q) {
     m->b = q->base->prev;
     m->hb = m->b->h;
@@ -104,9 +119,13 @@ static void leave(struct bl_machine *m, const struct bl_query *q) {
 }
 
 // The clause stays: terms may point at the floats in its code.
-void bl_query_cut(struct bl_machine *m, struct bl_query *q) { leave(m, q); }
+void bl_query_cut(struct bl_machine *m, struct bl_query *q) {
+    clean_up(m, q);
+    leave(m, q);
+}
 
 void bl_query_close(struct bl_machine *m, struct bl_query *q) {
+    clean_up(m, q);
     bl_untrail(m, q->base->tr);
     m->h = q->base->h;
     leave(m, q);

@@ -8,6 +8,7 @@
 //
 #include "logic/arith.h"
 #include "logic/clause.h"
+#include "logic/cleanup.h"
 #include "logic/error.h"
 #include "logic/goal.h"
 #include "logic/kept.h"
@@ -26,6 +27,7 @@ const bl_word bl_code_generator[] = {BL_OP_RETRY_GENERATOR};
 const bl_word bl_code_answer[] = {BL_OP_RETRY_ANSWER};
 const bl_word bl_code_kept[] = {BL_OP_RETRY_KEPT};
 const bl_word bl_code_resume[] = {BL_OP_RETRY_RESUME};
+const bl_word bl_code_cleanup[] = {BL_OP_RETRY_CLEANUP};
 
 // In front of a place where clauses go on stand the slots that live there.
 static const bl_word catch_exit[] = {BL_LIVE_BARRIER, BL_OP_CATCH_EXIT};
@@ -127,10 +129,13 @@ BL_INLINE void restore(struct bl_machine *m, const struct bl_choice *b) {
     m->cp = b->cp;
 }
 
-BL_INLINE void cut_to(struct bl_machine *m, struct bl_choice *b) {
+// False with the ball set where a cleanup threw.
+BL_INLINE bool cut_to(struct bl_machine *m, struct bl_choice *b) {
     BL_ASSERT(b <= m->b);
+    const bool fine = BL_LIKELY(m->cleanups == 0) || bl_cleanup_above(m, b);
     m->b = b;
     m->hb = b->h;
+    return fine;
 }
 
 // The choice point just above level `b` shall have no further solution.
@@ -620,11 +625,13 @@ MARK_LEVEL:
     pc += 2;
     NEXT;
 CUT_NECK:
-    cut_to(m, m->b0);
+    if (!cut_to(m, m->b0))
+        goto error;
     pc += 1;
     NEXT;
 CUT_TO:
-    cut_to(m, bl_level_choice(m, m->e->y[pc[1]]));
+    if (!cut_to(m, bl_level_choice(m, m->e->y[pc[1]])))
+        goto error;
     pc += 2;
     NEXT;
 SOFT_CUT:
@@ -842,7 +849,8 @@ E_CALL:
         goto error;
     goto dispatch;
 E_CUT:
-    cut_to(m, bl_level_choice(m, bl_deref(m->x[0])));
+    if (!cut_to(m, bl_level_choice(m, bl_deref(m->x[0]))))
+        goto error;
     pc = m->cp;
     NEXT;
 E_CATCH:
@@ -855,6 +863,14 @@ RETRY_CATCH:
     restore(m, m->b);
     bl_choice_pop(m);
     goto fail;
+RETRY_CLEANUP:
+    restore(m, m->b);
+    m->x[0] = bl_struct1(m, BL_ATOM(cleanup_failed), m->b->arg[0]);
+    bl_choice_pop(m);
+    m->cleanups--;
+    m->b0 = m->b;
+    pc = bl_code_call;
+    NEXT;
 CATCH_EXIT:
     if (bl_level_of(m, m->b) == m->e->y[0])
         bl_choice_pop(m);

@@ -7,6 +7,8 @@ import os
 import pty
 import random
 import select
+import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -87,6 +89,25 @@ def attempt(command: list[str], rng: random.Random) -> str | None:
         os.waitpid(session.pid, 0)
 
 
+def in_threads(leaflog: str, program: str, rng: random.Random) -> str | None:
+    """One goal in eight threads ends by SIGINT and by --time as in one."""
+    goal = "count(left(_,_), _), repeat, fail"
+    for options, word in ([], "interrupted"), (["--time=0.3"], "out of time"):
+        command = [leaflog, "-t", "8", *options, "-g", goal, program]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as run:
+            time.sleep(0.2 + rng.random() * 0.3)
+            if not options:
+                run.send_signal(signal.SIGINT)
+            try:
+                _, said = run.communicate(timeout=60)
+            except subprocess.TimeoutExpired:
+                run.kill()
+                return f"-t 8 {options} does not end"
+        if run.returncode != 2 or said.count(word) != 8:
+            return f"-t 8 {options}: status {run.returncode}: {said[-300:]}"
+    return None
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("leaflog")
@@ -102,6 +123,7 @@ def main() -> int:
             command = [args.leaflog, f"--tables={rng.choice(['ns', 'ss', 'fs'])}",
                        f"--locks={rng.choice(['node', 'array'])}", file.name]
             what = attempt(command, rng)
+            what = what or in_threads(args.leaflog, file.name, rng)
             if what is not None:
                 failures += 1
                 print(f"seed {seed}: {' '.join(command[1:3])}: {what}")

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+//
+// A goal with a cleanup leaves a choice point that backtracking into runs the
+// cleanup and fails. A cut that removes it, and an error that passes it, run
+// the cleanup before: as a query of its own, in the middle of the instruction,
+// with all registers kept. `cleanups` counts these choice points, so that a
+// cut looks for them only where there are some.
+//
+#include "logic/cleanup.h"
+
+#include "logic/builtin.h"
+
+#include <string.h>
+
+// The cleanup has run: only failure is left.
+static const bl_word ran[] = {BL_OP_TRUST_ELSE, BL_OP_FAIL};
+
+static void run(struct bl_machine *m, bl_word goal) {
+    bl_word x[BL_REGISTERS];
+    const bl_word *const pc = m->pc;
+    memcpy(x, m->x, sizeof x);
+    struct bl_query q;
+    const int r = bl_query_open(m, &q, bl_struct1(m, BL_ATOM(ignore), goal));
+    if (r == BL_RUN_TRUE)
+        bl_query_cut(m, &q);
+    else
+        bl_query_close(m, &q);
+    memcpy(m->x, x, sizeof x);
+    m->pc = pc;
+}
+
+// Of two balls the first stays.
+static void join_balls(struct bl_machine *m, struct bl_record *first) {
+    if (first == NULL)
+        return;
+    if (m->ball != NULL)
+        bl_record_free(m->ball);
+    m->ball = first;
+}
+
+bool bl_cleanup_above(struct bl_machine *m, const struct bl_choice *b) {
+    for (struct bl_choice *c = m->b; c > b && m->cleanups > 0; c = c->prev) {
+        if (c->alt != bl_code_cleanup)
+            continue;
+        c->alt = ran;
+        m->cleanups--;
+        struct bl_record *const ball = m->ball;
+        m->ball = NULL;
+        run(m, c->arg[0]);
+        join_balls(m, ball);
+    }
+    return m->ball == NULL && !m->halting;
+}
+
+void bl_cleanup_in_error(struct bl_machine *m, struct bl_choice *b) {
+    struct bl_record *const ball = m->ball;
+    m->ball = NULL;
+    m->cleanups--;
+    run(m, b->arg[0]);
+    join_balls(m, ball);
+}
