@@ -7,7 +7,7 @@
 
 #include <pthread.h>
 
-enum { SLOTS = 1024 };
+enum { SLOTS = 2048, SPARE = 256 };
 
 // priority | type << 16 per use; 0: none
 struct slot {
@@ -20,7 +20,7 @@ static pthread_mutex_t op_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t used;
 
 static struct slot *slot_of(bl_word atom) {
-    uint32_t i = (bl_index_of(atom) * 0x9e3779b1u) >> 22;
+    uint32_t i = (bl_index_of(atom) * 0x9e3779b1u) >> 21;
     for (;;) {
         const bl_word a = bl_load_acquire(&table[i].atom);
         if (a == atom || a == 0)
@@ -54,6 +54,15 @@ bool bl_op_is_any(bl_word atom) {
     struct bl_op o;
     return bl_op_find(atom, BL_PREFIX, &o) || bl_op_find(atom, BL_INFIX, &o) ||
            bl_op_find(atom, BL_POSTFIX, &o);
+}
+
+bool bl_op_has_room(bl_word atom) {
+    pthread_mutex_lock(&op_lock);
+    // threads that ask at once may pass the limit by one each
+    const bool room =
+        bl_load_relaxed(&slot_of(atom)->atom) != 0 || used < SLOTS / 2 - SPARE;
+    pthread_mutex_unlock(&op_lock);
+    return room;
 }
 
 bool bl_op_set(bl_word atom, enum bl_known_atom type, uint32_t priority) {

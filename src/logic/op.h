@@ -20,6 +20,7 @@ struct bl_op {
 void bl_ops_init(void);
 bool bl_op_find(bl_word atom, enum bl_op_use use, struct bl_op *out);
 bool bl_op_is_any(bl_word atom);
+bool bl_op_has_room(bl_word atom); // or the table is full
 // False where `type` is no operator type.
 bool bl_op_set(bl_word atom, enum bl_known_atom type, uint32_t priority);
 // Calls back for every operator.

@@ -4,6 +4,7 @@
 %> resource_error(memory)
 %> time_limit_exceeded
 %> short limits
+%> resource_error(operators)
 %> alive
 % A limit that is met is an error like any other, and the machine goes on.
 main :-
@@ -11,6 +12,7 @@ main :-
     catch(grow(a), error(F, _), true), print(F), nl,
     catch(call_with_time_limit(0.2, spin), G, true), print(G), nl,
     forall(between(1, 5000, I), short(I)), writeln('short limits'),
+    catch(operators, error(H, _), true), print(H), nl,
     writeln(alive).
 short(I) :-
     T is I * 1.0e-8,
@@ -20,3 +22,4 @@ runaway(X) :- runaway(X), stop.
 stop.
 grow(X) :- grow(f(X)).
 spin :- spin.
+operators :- between(1, 3000, I), atom_concat(op, I, A), op(200, xfx, A), fail.
