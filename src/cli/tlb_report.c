@@ -123,6 +123,17 @@ static void put_lines(const struct bl_tlb_report *r,
     }
 }
 
+// A function without a symbol is called by its object already.
+static void put_name(FILE *out, const struct bl_function_misses *f) {
+    const size_t length = strlen(f->object);
+    const bool by_object =
+        strncmp(f->name, f->object, length) == 0 && f->name[length] == '+';
+    if (by_object)
+        fprintf(out, "  %s\n", f->name);
+    else
+        fprintf(out, "  %s  (%s)\n", f->name, f->object);
+}
+
 static void put_functions(const struct bl_tlb_report *r) {
     FILE *out = r->request->text;
     const enum bl_tlb_policy policy = r->request->policy;
@@ -140,7 +151,7 @@ static void put_functions(const struct bl_tlb_report *r) {
         if (f->cost[policy].walks == 0)
             break;
         put_costs(r, f->cost, whole, "");
-        fprintf(out, "  %s  (%s)\n", f->name, f->object);
+        put_name(out, f);
         put_lines(r, f, whole);
     }
 }

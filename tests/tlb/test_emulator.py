@@ -274,6 +274,8 @@ def test_stripped_programs_have_functions(tmp_path: Path) -> None:
     top = report["functions"][0]
     assert re.fullmatch(r"stripped\+0x[0-9a-f]+", top["function"])
     assert top["misses"]["base"]["walks"] >= 5 * PAGES
+    page = run("--by=emulator", stripped, "sweep", str(PAGES), "5").stderr
+    assert re.search(r"^ +\d+\.\d %.*  stripped\+0x[0-9a-f]+$", page, re.M)
 
 
 @emulated
