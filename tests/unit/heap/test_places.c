@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Where large objects of a small heap lie: how many units they touch is what
-// a small process pays for them.
+// a small process pays for them. And where the first block of each class does.
 //
 #include "heap/heap.h"
 
@@ -43,3 +43,25 @@ static void place_less(void *arg) {
 }
 
 TEST(a_shorter_object_shares_its_units) { bl_test_in_child(place_less, NULL); }
+
+// Bytes that share a set of a first-level cache, in most processors.
+#define WAY_BYTES 4096
+
+static void count_places(void *arg) {
+    (void)arg;
+    enum { CLASSES = 16 };
+    uintptr_t places[CLASSES];
+    size_t same = 0;
+    start();
+    for (size_t i = 0; i < CLASSES; i++) {
+        void *const p = bl_malloc((i + 1) * 16);
+        places[i] = (uintptr_t)p % WAY_BYTES / 64;
+        for (size_t k = 0; k < i; k++)
+            same += places[k] == places[i];
+    }
+    expect_size_le(same, CLASSES / 2);
+}
+
+TEST(the_first_blocks_of_classes_lie_in_different_sets) {
+    bl_test_in_child(count_places, NULL);
+}
