@@ -29,6 +29,17 @@ BASE = 4096
 SKIPPED = 77
 
 
+def is_tmpfs(folder: str) -> bool:
+    done = subprocess.run(["stat", "-f", "-c", "%T", folder],
+                          capture_output=True, text=True, check=False)
+    return done.stdout.strip() == "tmpfs"
+
+
+# Programs on a tmpfs need no shadow copy: what is tested here lies elsewhere.
+if is_tmpfs(tempfile.gettempdir()):
+    tempfile.tempdir = "/var/tmp"
+
+
 @dataclass(frozen=True)
 class Segment:
     vaddr: int
