@@ -102,6 +102,15 @@ int bl_take_list(struct bl_machine *m, bl_word a, bl_word **items, size_t *n) {
     return BL_TRUE;
 }
 
+bool bl_is_character(bl_word atom) {
+    const char *p = bl_atom_text(atom);
+    const char *const end = p + bl_atom_bytes(atom);
+    if (p == end)
+        return false;
+    (void)bl_utf8_get(&p, end);
+    return p == end;
+}
+
 int bl_take_partial_list(struct bl_machine *m, bl_word a) {
     bl_word t = bl_deref(a);
     if (bl_list_length(&t) >= 0 && (bl_is_var(t) || t == BL_ATOM(nil)))

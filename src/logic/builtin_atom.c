@@ -98,7 +98,7 @@ static int char_code_2(struct bl_machine *m, bl_word *a) {
     if (bl_is_atom(c)) {
         const char *p = bl_atom_text(c);
         const char *const end = p + bl_atom_bytes(c);
-        if (characters(p, bl_atom_bytes(c)) != 1)
+        if (!bl_is_character(c))
             return bl_throw_type(m, BL_ATOM_character, c);
         const bl_word code = bl_deref(a[1]);
         if (!bl_is_var(code) && !bl_is_int(code))

@@ -185,14 +185,9 @@ static int may_be_code(struct bl_machine *m, bl_word a) {
 
 static int may_be_char(struct bl_machine *m, bl_word a) {
     a = bl_deref(a);
-    if (bl_is_var(a) || a == BL_ATOM(end_of_file))
+    if (bl_is_var(a) || a == BL_ATOM(end_of_file) ||
+        (bl_is_atom(a) && bl_is_character(a)))
         return BL_TRUE;
-    if (bl_is_atom(a) && bl_atom_bytes(a) > 0) {
-        const char *p = bl_atom_text(a);
-        (void)bl_utf8_get(&p, p + bl_atom_bytes(a));
-        if (p == bl_atom_text(a) + bl_atom_bytes(a))
-            return BL_TRUE;
-    }
     return bl_throw_type(m, BL_ATOM_in_character, a);
 }
 

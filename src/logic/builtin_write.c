@@ -156,14 +156,6 @@ static int tab_2(struct bl_machine *m, bl_word *a) {
     return tab(m, s, a[1]);
 }
 
-static bool is_one_character(bl_word atom) {
-    const char *p = bl_atom_text(atom);
-    const char *const end = p + bl_atom_bytes(atom);
-    if (p < end)
-        (void)bl_utf8_get(&p, end);
-    return p == end && end > bl_atom_text(atom);
-}
-
 static int put_char(struct bl_machine *m, struct bl_stream *s, bl_word c) {
     c = bl_deref(c);
     char bytes[4];
@@ -174,7 +166,7 @@ static int put_char(struct bl_machine *m, struct bl_stream *s, bl_word c) {
                         bl_utf8_put(bytes, (uint32_t)bl_int_value(c)));
         return BL_TRUE;
     }
-    if (!bl_is_atom(c) || !is_one_character(c))
+    if (!bl_is_atom(c) || !bl_is_character(c))
         return bl_throw_type(m, BL_ATOM_character, c);
     bl_stream_write(s, bl_atom_text(c), bl_atom_bytes(c));
     return BL_TRUE;

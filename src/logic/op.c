@@ -7,7 +7,7 @@
 
 #include <pthread.h>
 
-enum { SLOTS = 2048, SPARE = 256 };
+enum { SLOT_BITS = 11, SLOTS = 1 << SLOT_BITS, SPARE = 256 };
 
 // priority | type << 16 per use; 0: none
 struct slot {
@@ -20,7 +20,7 @@ static pthread_mutex_t op_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t used;
 
 static struct slot *slot_of(bl_word atom) {
-    uint32_t i = (bl_index_of(atom) * 0x9e3779b1u) >> 21;
+    uint32_t i = (bl_index_of(atom) * 0x9e3779b1u) >> (32 - SLOT_BITS);
     for (;;) {
         const bl_word a = bl_load_acquire(&table[i].atom);
         if (a == atom || a == 0)
