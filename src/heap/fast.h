@@ -29,7 +29,7 @@ BL_INLINE void *bl_malloc_fast(size_t bytes) {
         return bl_malloc_slow(bytes);
     const size_t steps = (bytes + BL_DIRECT_STEP - 1) / BL_DIRECT_STEP;
     struct bl_cache *cache = bl_thread.local->direct[steps];
-    if (BL_UNLIKELY(cache->first == NULL))
+    if (BL_UNLIKELY(!bl_cache_has_block(cache)))
         return bl_malloc_slow(bytes);
     return bl_cache_pop(cache);
 }

@@ -110,7 +110,7 @@ void *bl_malloc_slow(size_t bytes) {
     struct bl_local *local = bl_self;
     if (BL_LIKELY(local != NULL && bytes <= BL_CLASS_MAX)) {
         struct bl_cache *cache = &local->caches[bl_class_of(bytes)];
-        if (BL_LIKELY(cache->first != NULL))
+        if (BL_LIKELY(bl_cache_has_block(cache)))
             return bl_cache_pop(cache);
     }
     const struct bl_libc_heap *libc = bl_libc();
@@ -169,7 +169,7 @@ static void free_small(void *p) {
         bl_page_free_slow(bl_page_at(bl_small_offset(p)), p, "free");
         return;
     }
-    bl_thread.small_seen = bl_load_relaxed(&bl_territory.small_bytes);
+    bl_small_see();
     bl_free(p);
 }
 

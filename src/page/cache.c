@@ -33,6 +33,8 @@ void bl_cache_open(struct bl_cache *cache, size_t block_bytes) {
 
 void *bl_cache_refill(struct bl_local *local, struct bl_pool *pool) {
     struct bl_cache *cache = &local->caches[pool->index];
+    if (cache->first != NULL)
+        bl_overwritten(cache->first);
     struct bl_page *page =
         bl_entry_page(&local->entries[pool->index], pool, (uintptr_t)local);
     if (page == NULL)
@@ -42,6 +44,7 @@ void *bl_cache_refill(struct bl_local *local, struct bl_pool *pool) {
     cache->first = page->free;
     page->free = NULL;
     page->used = page->carved;
+    bl_small_see();
     return bl_cache_pop(cache);
 }
 
@@ -54,6 +57,7 @@ static void return_newest(struct bl_cache *cache, uint32_t count) {
     while (count > 0) {
         struct bl_block *first = cache->first, *last = first;
         uint32_t row = 1;
+        bl_link_check(first);
         while (row < count && slice_of(last->next) == slice_of(first)) {
             last = last->next;
             row++;

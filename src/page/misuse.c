@@ -33,6 +33,20 @@ static const char *what_is_wrong(const struct bl_page *page, const void *p) {
     return "a block of another pool";
 }
 
+static BL_NORETURN void end(struct bl_text *t) {
+    bl_message_end(t);
+    bl_os_abort();
+}
+
+void bl_overwritten(const struct bl_block *block) {
+    char buffer[160];
+    struct bl_text t;
+    bl_message_begin(&t, buffer, sizeof buffer);
+    bl_text_str(&t, "a free block was overwritten: its link is ");
+    bl_text_hex(&t, (uintptr_t)block);
+    end(&t);
+}
+
 void bl_misuse(const char *call, const struct bl_page *page, const void *p) {
     char buffer[160];
     struct bl_text t;
@@ -42,6 +56,5 @@ void bl_misuse(const char *call, const struct bl_page *page, const void *p) {
     bl_text_hex(&t, (uintptr_t)p);
     bl_text_str(&t, "): ");
     bl_text_str(&t, what_is_wrong(page, p));
-    bl_message_end(&t);
-    bl_os_abort();
+    end(&t);
 }

@@ -216,6 +216,25 @@ BL_INLINE uintptr_t bl_seal_of(const struct bl_page *page, const void *block) {
 // ---------------------------------------------------------------------------
 // Fast paths.
 
+// True where a list of free blocks may go on at `block`: aligned, and within
+// the first `bytes` of the small part or not far behind. The links lie in the
+// blocks, so a write past the end of a block, or into a free one, changes them.
+// Rotated, what must be zero is on top, and one comparison finds NULL too.
+BL_INLINE bool bl_link_is_sound(const struct bl_block *block, uintptr_t bytes) {
+    const uintptr_t offset = bl_small_offset(block);
+    return (offset >> 4 | offset << 60) < bytes;
+}
+
+// Ends the program with one line on a list that goes on at `block`.
+BL_NORETURN BL_COLD void bl_overwritten(const struct bl_block *block);
+
+// For slow paths; NULL ends a list.
+BL_INLINE void bl_link_check(const struct bl_block *block) {
+    const uintptr_t bytes = bl_load_relaxed(&bl_territory.small_bytes);
+    if (BL_UNLIKELY(!bl_link_is_sound(block, bytes) && block != NULL))
+        bl_overwritten(block);
+}
+
 // From and to the head of a list of free blocks.
 BL_INLINE void *bl_block_pop(struct bl_block **list) {
     struct bl_block *block = *list;
@@ -249,6 +268,15 @@ BL_INLINE bool bl_is_left_to_owner(const struct bl_page *page,
     const uint32_t other =
         (uint32_t)(bl_load_relaxed(&page->owner) ^ (uintptr_t)local);
     return (other & page->owner_only) != 0;
+}
+
+// All that a cache holds lies in what its thread has seen.
+BL_INLINE void bl_small_see(void) {
+    bl_thread.small_seen = bl_load_relaxed(&bl_territory.small_bytes);
+}
+
+BL_INLINE bool bl_cache_has_block(const struct bl_cache *cache) {
+    return bl_link_is_sound(cache->first, bl_thread.small_seen);
 }
 
 BL_INLINE void *bl_cache_pop(struct bl_cache *cache) {
@@ -287,7 +315,7 @@ BL_INLINE struct bl_local *bl_local_self(void) {
 // A block of a class, which is a reserved pool.
 BL_INLINE void *bl_class_alloc(struct bl_local *local, struct bl_pool *pool) {
     struct bl_cache *cache = &local->caches[pool->index];
-    if (BL_LIKELY(cache->first != NULL))
+    if (BL_LIKELY(bl_cache_has_block(cache)))
         return bl_cache_pop(cache);
     return bl_cache_refill(local, pool);
 }

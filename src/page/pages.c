@@ -73,8 +73,10 @@ static void collect(struct bl_page *page, uintptr_t leave) {
         return;
     if (page->free != NULL) {
         struct bl_block *last = first;
-        while (last->next)
+        while (last->next) {
             last = last->next;
+            bl_link_check(last);
+        }
         last->next = page->free;
     }
     page->free = first;
