@@ -14,10 +14,10 @@
 // behind it so that it can grow in place.
 //
 // Warm units. What is released keeps its memory for the purge delay, though no
-// more than is in use or 256 MiB, most recently freed first. A warm unit serves
-// any later demand, wherever that lies: the kernel moves its page table entry
-// (mremap), not its bytes. So a huge page, dear to get, is asked of the kernel
-// once.
+// more than is in use or 256 MiB, most recently freed first, and of a heap that
+// was always small next to none. A warm unit serves any later demand, wherever
+// that lies: the kernel moves its page table entry (mremap), not its bytes. So
+// a huge page, dear to get, is asked of the kernel once.
 //
 // Backing is asked for here and never inferred: reports read it back from the
 // kernel (`os/backing.h`).

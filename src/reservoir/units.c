@@ -84,12 +84,14 @@ static size_t units_ahead(void) {
 // and the next are tried.
 static bool map_ahead(void) {
     for (int tries = 0; tries < 8; tries++) {
-        const bool seed = small_units < bl_policy.seeds;
         const bool reuse = free_addresses > 0;
-        const size_t units = reuse || seed ? 1 : units_ahead();
+        const bool first = small_units < bl_policy.seeds;
+        const size_t units = reuse || first ? 1 : units_ahead();
         char *at = reuse ? take_free_address() : extend(units);
         if (at == NULL)
             return false;
+        const bool seed =
+            bl_small_index(at) < bl_policy.seeds && !seeds_promoted;
         const int result = seed ? bl_back_base(at, units << BL_HUGE_SHIFT)
                                 : bl_back_units(at, units);
         if (result == 0) {

@@ -5,6 +5,11 @@
 // the old end. A full ring drops its oldest stretch, and a heap that has shrunk
 // what it would not soon ask for again: nobody may wake it up to purge.
 //
+// A heap that has always been small keeps none of it: a unit or two are much of
+// its peak. What that costs, a first touch for each unit, comes from a budget
+// that grows with time, lest a program that makes and frees its objects in turn
+// pays it each time.
+//
 // Invariant: `warm_units` is the sum of the units of all stretches; each has
 // at least one, and one of the small part just one, whose `warm` bit is set.
 //
@@ -13,6 +18,10 @@
 #define RING 1024 // 24 KiB, untouched where nothing is freed
 // So many units are kept warm, or as many as are in use where that is more.
 #define KEPT_UNITS 128 // 256 MiB
+// What a small heap may give back early: so many units, and one more for each
+// time that so much has passed.
+#define EARLY_UNITS 32
+#define EARLY_MS 64
 
 void (*bl_reservoir_peak_hook)(void);
 
@@ -20,6 +29,8 @@ static struct bl_warm ring[RING];
 static size_t oldest; // index of the oldest stretch
 static size_t count;
 static size_t warm_units;
+static uint64_t early_units;   // given back early so far
+static uint64_t early_from_ms; // when it was first asked to
 
 static struct bl_warm *nth(size_t i) { return &ring[(oldest + i) % RING]; }
 
@@ -87,12 +98,29 @@ static size_t drop_oldest(size_t units) {
     return bl_warm_drop(&w);
 }
 
+static bool may_drop_early(uint64_t now) {
+    if (early_from_ms == 0)
+        early_from_ms = now;
+    return bl_load_relaxed(&bl_stats.units_max) < BL_SMALL_HEAP_UNITS &&
+           early_units < EARLY_UNITS + (now - early_from_ms) / EARLY_MS;
+}
+
+// The last unit of all stays: a program may free what it has and go on.
+static void drop_early(size_t used, uint64_t now) {
+    const size_t most = used == 0;
+    while (warm_units > most && may_drop_early(now)) {
+        drop_oldest(1);
+        early_units++;
+    }
+}
+
 // Who asks for a longer delay wants to keep it all.
-static void drop_what_exceeds_use(void) {
+static void drop_what_exceeds_use(uint64_t now) {
     const size_t used = bl_load_relaxed(&bl_stats.units_now) - warm_units;
     const size_t most = used > KEPT_UNITS ? used : KEPT_UNITS;
     if (bl_policy.purge_delay_ms > BL_PURGE_DELAY_MS)
         return;
+    drop_early(used, now);
     while (warm_units > most)
         drop_oldest(warm_units - most);
 }
@@ -102,12 +130,13 @@ void bl_warm_push(void *at, size_t units, uint32_t run) {
     if (count == RING)
         drop_oldest(SIZE_MAX);
     struct bl_warm *const w = nth(count);
-    *w = (struct bl_warm){at, (uint32_t)units, run, bl_os.now_ms()};
+    const uint64_t now = bl_os.now_ms();
+    *w = (struct bl_warm){at, (uint32_t)units, run, now};
     mark(w, true);
     count++;
     warm_units += units;
     BL_COUNT_BY(units_warm_now, units);
-    drop_what_exceeds_use();
+    drop_what_exceeds_use(now);
 }
 
 void bl_warm_put_back(const struct bl_warm *w) {

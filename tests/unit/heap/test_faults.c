@@ -112,19 +112,25 @@ struct failing {
     bool from_then_on;
     int error;
     enum bl_backing backing;
+    bool large; // a heap that keeps warm what it frees
     struct reading *reading;
 };
+
+#define LARGE_HEAP (BL_SMALL_HEAP_UNITS << BL_HUGE_SHIFT)
 
 static void work_with_failure(void *arg) {
     const struct failing *const f = arg;
     fake_os_install();
     fake_os_set_pool(6);
     bl_reservoir_configure(f->backing, 1000);
+    void *const rest = f->large ? bl_malloc(LARGE_HEAP) : NULL;
     fake_os_fail(f->n, f->error, f->mask, f->from_then_on);
     work(7, f->n != 0);
     const unsigned long calls = fake_os_calls();
     fake_os_fail(0, 0, f->mask, false);
     work(8, false);
+    bl_free(rest);
+    bl_heap_trim();
     if (f->n == 0)
         *f->reading = (struct reading){calls, fake_os_mapped_bytes()};
     else if (f->mask == FAKE_MAY_FAIL)
@@ -170,13 +176,20 @@ TEST(moves_fail_for_ever) {
     fail_each_call((struct failing){.mask = FAKE_BIT(FAKE_MOVE),
                                     .error = ENOSYS,
                                     .from_then_on = true,
-                                    .backing = BL_BACKING_THP});
+                                    .backing = BL_BACKING_THP,
+                                    .large = true});
 }
 
 TEST(moves_fail_once) {
     fail_each_call((struct failing){.mask = FAKE_BIT(FAKE_MOVE),
                                     .error = ENOMEM,
-                                    .backing = BL_BACKING_THP});
+                                    .backing = BL_BACKING_THP,
+                                    .large = true});
+}
+
+TEST(each_call_fails_once_in_a_large_heap) {
+    fail_each_call((struct failing){
+        .mask = FAKE_MAY_FAIL, .error = ENOMEM, .large = true});
 }
 
 // The kernel's limit on mappings makes also unmapping fail.

@@ -131,6 +131,9 @@ TEST(a_run_shrinks_by_whole_units) {
 TEST(warm_units_of_a_run_serve_units_and_runs) {
     bool dirty = false;
     start_with(BL_BACKING_THP);
+    // A small heap would keep none.
+    assert_ptr_ne(bl_run_acquire(BL_SMALL_HEAP_UNITS << BL_HUGE_SHIFT, 1),
+                  NULL);
     struct bl_run *run = bl_run_acquire(20 * BL_MIB, 1);
     assert_ptr_ne(run, NULL);
     memset(bl_run_start(run), 0xaa, 20 * BL_MIB);

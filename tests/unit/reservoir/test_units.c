@@ -153,6 +153,54 @@ TEST(a_heap_that_shrank_keeps_little_warm) {
     bl_reservoir_check();
 }
 
+TEST(a_small_heap_keeps_the_last_unit_alone) {
+    void *units[8];
+    start_with(BL_BACKING_THP);
+    for (int i = 0; i < 8; i++)
+        units[i] = unit();
+    for (int i = 0; i < 7; i++)
+        bl_unit_release(units[i]);
+    expect_size_eq(bl_load_relaxed(&bl_stats.units_now), 1);
+    expect_true(fake_os_is_mapped(units[7], BL_HUGE_SIZE));
+    bl_unit_release(units[7]);
+    expect_size_eq(bl_load_relaxed(&bl_stats.units_warm_now), 1);
+    bl_reservoir_check();
+}
+
+// Units that `times` demands in turn, each given back, took from the kernel.
+static size_t fresh_in_turn(int times) {
+    const uint64_t before = bl_load_relaxed(&bl_stats.units_fresh);
+    for (int i = 0; i < times; i++)
+        bl_unit_release(unit());
+    return bl_load_relaxed(&bl_stats.units_fresh) - before;
+}
+
+TEST(a_small_heap_pays_for_it_as_time_passes) {
+    start_with(BL_BACKING_THP);
+    for (int i = 0; i < 8; i++)
+        unit();
+    expect_size_eq(fresh_in_turn(10), 10);
+    expect_size_le(fresh_in_turn(1000), 33);
+    expect_size_eq(fresh_in_turn(1000), 0);
+    fake_os_advance_ms(700);
+    expect_size_ge(fresh_in_turn(1000), 8);
+    fake_os_advance_ms(700);
+    expect_size_le(fresh_in_turn(1000), 12);
+    bl_reservoir_check();
+}
+
+// Else a small process would get a whole huge page for its first blocks.
+TEST(a_first_unit_that_went_comes_back_as_base_pages) {
+    start_with(BL_BACKING_THP);
+    void *const first = unit();
+    unit();
+    bl_unit_release(first);
+    expect_false(fake_os_is_mapped(first, BL_HUGE_SIZE));
+    expect_ptr_eq(unit(), first);
+    expect_size_eq(fake_os_count(FAKE_ADVISE_HUGE), 0);
+    bl_reservoir_check();
+}
+
 TEST(a_longer_delay_keeps_all_warm) {
     enum { MOST = 200 };
     static void *units[MOST];
