@@ -150,13 +150,25 @@ static void take_voids(struct bl_local *local) {
     bl_lock_release(&bl_lock_pages);
 }
 
+// In a small heap; see trim_as_it_grows().
+#define MOST_PAGES_TO_TRIM 32
+
+static uint32_t pages_to_next_trim(const struct bl_local *local) {
+    const uint32_t pages = local->pages_taken / 4 + 1;
+    const bool small =
+        bl_load_relaxed(&bl_stats.units_now) < BL_SMALL_HEAP_UNITS;
+    return small && pages > MOST_PAGES_TO_TRIM ? MOST_PAGES_TO_TRIM : pages;
+}
+
 // A thread whose blocks went from one size to another has pages worth of the
 // first in its caches. They go back each time that it has taken a quarter more
-// pages, so that a small process, which opens no further unit, finds them too.
+// pages, so that a small process, which opens no further unit, finds them too;
+// and in a small heap each time that it took some, since one that runs for long
+// has taken many times what it has.
 static void trim_as_it_grows(struct bl_local *local) {
     if (local->pages_taken < local->trims_at)
         return;
-    local->trims_at = local->pages_taken + local->pages_taken / 4 + 1;
+    local->trims_at = local->pages_taken + pages_to_next_trim(local);
     bl_local_trim(local);
 }
 

@@ -87,6 +87,27 @@ TEST(what_one_size_left_in_caches_serves_the_next) {
     bl_local_check(bl_self);
 }
 
+static size_t page_bytes(void) {
+    struct bl_page_totals totals;
+    bl_page_totals(&totals);
+    return totals.page_bytes;
+}
+
+// What counts is what it has, not how many pages it took in all.
+TEST(a_small_heap_that_ran_for_long_still_gives_back) {
+    fake_os_install();
+    for (int turn = 0; turn < 40; turn++) {
+        for (int i = 0; i < 100; i++)
+            block[i] = bl_malloc(32 * BL_KIB);
+        for (int i = 0; i < 100; i++)
+            bl_free(block[i]);
+    }
+    for (size_t bytes = 64; bytes <= 1024; bytes += bytes / 8)
+        (void)end_of_heap(bytes);
+    expect_size_le(page_bytes(), 50 * 32 * BL_KIB);
+    bl_local_check(bl_self);
+}
+
 static size_t bytes_wanted;
 
 static void *free_and_make(void *p) {
