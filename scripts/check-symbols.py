@@ -59,6 +59,8 @@ ALSO = {
     },
     # The C library's functions behind ours: dlopen, dlsym, pthread_create.
     "next.c.o": {"dlvsym"},
+    # Whether it is glibc that is behind them.
+    "late_fork.c.o": {"dlvsym"},
     # A thread looks its own stack up, by its own means and before it is the
     # program's.
     "thread.c.o": {"pthread_getattr_np", "pthread_attr_getstack",

@@ -96,5 +96,7 @@ static void after_in_child(void) {
 }
 
 void bl_fork_start(void) {
-    bl_at_fork(before, after_in_parent, after_in_child);
+    static _Atomic(uint32_t) started;
+    if (bl_exchange_acquire(&started, 1) == 0)
+        bl_at_fork(before, after_in_parent, after_in_child);
 }

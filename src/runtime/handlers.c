@@ -22,19 +22,27 @@ void bl_at_quick_exit(bl_handler *function) { at_quick_exit(function); }
 
 #else
 
+#include "runtime/fork.h"
 #include "runtime/next.h"
 
 typedef int at_fork(bl_handler *, bl_handler *, bl_handler *);
 typedef int at_quick(bl_handler *);
 
+#if BL_LATE_FORK // the C library's name is one of ours
+#define REGISTER bl_register_atfork
+static bool is_glibc(void) { return bl_fork_is_seen(); }
+#else
 extern int __register_atfork(bl_handler *, bl_handler *, bl_handler *, void *)
     __attribute__((weak));
+#define REGISTER __register_atfork
+static bool is_glibc(void) { return __register_atfork != NULL; }
+#endif
 extern int __cxa_at_quick_exit(void (*)(void *), void *) __attribute__((weak));
 extern void *__dso_handle __attribute__((visibility("hidden")));
 
 void bl_at_fork(bl_handler *before, bl_handler *parent, bl_handler *child) {
-    if (__register_atfork) {
-        __register_atfork(before, parent, child, __dso_handle);
+    if (is_glibc()) {
+        REGISTER(before, parent, child, __dso_handle);
         return;
     }
     at_fork *const other = (at_fork *)bl_in_other_libc("pthread_atfork");

@@ -75,10 +75,11 @@ uintptr_t bl_in_other_libc(const char *name) {
     return s.found;
 }
 
-uintptr_t bl_next(_Atomic(uintptr_t) *known, const char *name) {
+uintptr_t bl_next_version(_Atomic(uintptr_t) *known, const char *name,
+                          const char *version) {
     uintptr_t found = bl_load_relaxed(known);
     if (found == 0) {
-        found = dlvsym ? (uintptr_t)dlvsym(RTLD_NEXT, name, BL_NEXT_VERSION)
+        found = dlvsym ? (uintptr_t)dlvsym(RTLD_NEXT, name, version)
                        : bl_in_other_libc(name);
         if (found == 0)
             bl_fatal("a function of the C library is not to be found behind "
@@ -86,4 +87,8 @@ uintptr_t bl_next(_Atomic(uintptr_t) *known, const char *name) {
         bl_store_relaxed(known, found);
     }
     return found;
+}
+
+uintptr_t bl_next(_Atomic(uintptr_t) *known, const char *name) {
+    return bl_next_version(known, name, BL_NEXT_VERSION);
 }

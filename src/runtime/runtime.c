@@ -81,13 +81,24 @@ static void start_image(void) {
     bl_late_start();
 }
 
+// A fork shares pages of the pool, and has a report of its own. Where there are
+// no such pages now a process forks as it does with those of another kind.
+static bool forks_matter_from_start(void) {
+    if (!bl_fork_is_seen() || reporting_pid != 0)
+        return true;
+    const enum bl_backing wanted = backing();
+    return wanted == BL_BACKING_HUGETLB ||
+           (wanted == BL_BACKING_AUTO && bl_os.pool_free() > 0);
+}
+
 // musl passes a constructor no arguments.
 __attribute__((constructor(101))) static void at_constructor(void) {
     if (!is_off)
         bl_free(bl_malloc(1)); // the heap starts and reads the options
     apply_options(environ);
     start_image();
-    bl_fork_start();
+    if (forks_matter_from_start())
+        bl_fork_start();
     if (reporting_pid != 0)
         bl_at_quick_exit(bl_runtime_end);
 }

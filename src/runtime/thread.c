@@ -20,6 +20,7 @@
 
 #include "heap/heap.h"
 #include "os/os.h"
+#include "runtime/fork.h"
 #include "runtime/options.h"
 
 #include <pthread.h>
@@ -62,6 +63,7 @@ BL_EXPORT int pthread_create(pthread_t *thread,
                              void *(*function)(void *), void *argument) {
     create_fn *const create =
         (create_fn *)bl_next(&next_create, "pthread_create");
+    bl_fork_start();
     const bool wanted = bl_options.on && bl_options.stack;
     struct start *const start = wanted ? bl_malloc(sizeof *start) : NULL;
     if (!start)
