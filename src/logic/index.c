@@ -66,7 +66,7 @@ struct bl_clauses *bl_clauses_add(struct bl_clauses *list, struct bl_clause *c,
         const uint32_t at = bl_load_relaxed(&list->end);
         BL_ASSERT(at < list->capacity);
         list->item[at] = c;
-        // pairs with the acquire in run_of
+        // pairs with the acquire in bl_clauses_run
         bl_store_release(&list->end, at + 1);
     } else {
         const uint32_t at = bl_load_relaxed(&list->start) - 1;
@@ -77,28 +77,12 @@ struct bl_clauses *bl_clauses_add(struct bl_clauses *list, struct bl_clause *c,
     return list;
 }
 
-static struct bl_clause_run run_of(struct bl_clauses *list) {
-    struct bl_clause_run run = {NULL, NULL};
-    if (list != NULL) {
-        run.end = list->item + bl_load_acquire(&list->end);
-        run.at = list->item + bl_load_acquire(&list->start);
-        if (run.at > run.end) // erased meanwhile by another thread
-            run.at = run.end;
-    }
-    return run;
-}
-
 // ---- hash tables
-
-static uint64_t hash_key(bl_word key) {
-    const uint64_t h = key * 0x9e3779b97f4a7c15u;
-    return h ^ (h >> 29);
-}
 
 static bl_word pair_key(bl_word a, bl_word b) {
     if (a == 0 || b == 0)
         return 0;
-    const bl_word k = hash_key(a) * 31 + b;
+    const bl_word k = bl_index_hash(a) * 31 + b;
     return k == 0 ? 1 : k;
 }
 
@@ -109,24 +93,14 @@ static bl_word clause_key(const struct bl_index *ix,
     return pair_key(c->key[ix->arg], c->key[ix->arg2]);
 }
 
-static struct bl_index_slot *slot_of(struct bl_index *ix, bl_word key) {
-    uint64_t i = hash_key(key) & ix->mask;
-    for (;;) {
-        const bl_word k = bl_load_acquire(&ix->slot[i].key);
-        if (k == key || k == 0)
-            return &ix->slot[i];
-        i = (i + 1) & ix->mask;
-    }
-}
-
 static void slot_add(struct bl_index *ix, bl_word key, struct bl_clause *c,
                      bool at_end) {
-    struct bl_index_slot *const s = slot_of(ix, key);
+    struct bl_index_slot *const s = bl_index_slot_of(ix, key);
     if (bl_load_relaxed(&s->key) == 0) {
         s->single = c;
         if (ix->otherwise != NULL) {
             struct bl_clauses *l = NULL;
-            struct bl_clause_run r = run_of(ix->otherwise);
+            struct bl_clause_run r = bl_clauses_run(ix->otherwise);
             for (; r.at < r.end; r.at++)
                 l = bl_clauses_add(l, *r.at, true);
             bl_store_relaxed(&s->list, bl_clauses_add(l, c, at_end));
@@ -162,7 +136,8 @@ void bl_index_free(struct bl_index *ix) {
 
 // NULL where the index would not tell clauses apart.
 static struct bl_index *build(struct bl_pred *p, uint32_t arg, uint32_t arg2) {
-    const struct bl_clause_run run = run_of(bl_load_relaxed(&p->clauses));
+    const struct bl_clause_run run =
+        bl_clauses_run(bl_load_relaxed(&p->clauses));
     const size_t n = (size_t)(run.end - run.at);
     const uint64_t slots = (uint64_t)1 << (bl_log2_ceil(n + 1) + 1);
     struct bl_index *const ix =
@@ -231,28 +206,18 @@ static struct bl_index *pair_index(struct bl_pred *p, uint32_t a, uint32_t b) {
     return ix != NULL && ix->arg == a && ix->arg2 == b ? ix : NULL;
 }
 
-static struct bl_clause_run lookup(struct bl_index *ix, bl_word key) {
-    struct bl_index_slot *const s = slot_of(ix, key);
-    if (bl_load_relaxed(&s->key) == 0)
-        return run_of(ix->otherwise);
-    struct bl_clauses *const list = bl_load_acquire(&s->list);
-    if (list != NULL)
-        return run_of(list);
-    return (struct bl_clause_run){&s->single, &s->single + 1};
-}
-
 static struct bl_clause_run best_of_pair(struct bl_pred *p, const uint32_t *arg,
                                          const bl_word *key,
                                          struct bl_clause_run best) {
     struct bl_index *const ix = pair_index(p, arg[0], arg[1]);
     if (ix == NULL)
         return best;
-    const struct bl_clause_run r = lookup(ix, pair_key(key[0], key[1]));
+    const struct bl_clause_run r = bl_index_find(ix, pair_key(key[0], key[1]));
     return r.end - r.at < best.end - best.at ? r : best;
 }
 
 struct bl_clause_run bl_pred_match_keys(struct bl_pred *p, const bl_word *key) {
-    struct bl_clause_run best = run_of(bl_load_acquire(&p->clauses));
+    struct bl_clause_run best = bl_clauses_run(bl_load_acquire(&p->clauses));
     if (best.end - best.at < BL_INDEX_FROM)
         return best;
     const uint32_t n = p->arity < BL_INDEXED_ARGS ? p->arity : BL_INDEXED_ARGS;
@@ -267,7 +232,7 @@ struct bl_clause_run bl_pred_match_keys(struct bl_pred *p, const bl_word *key) {
         struct bl_index *const ix = index_for(p, i);
         if (ix == NULL)
             continue;
-        const struct bl_clause_run r = lookup(ix, key[i]);
+        const struct bl_clause_run r = bl_index_find(ix, key[i]);
         if (r.end - r.at < best.end - best.at)
             best = r;
         if (best.end - best.at <= GOOD_ENOUGH)
@@ -311,7 +276,7 @@ static void update(struct bl_pred *p, _Atomic(struct bl_index *) *where,
 static void erase_from(struct bl_index *ix, const struct bl_clause *c) {
     if (ix == NULL || clause_key(ix, c) == 0)
         return;
-    struct bl_index_slot *const s = slot_of(ix, clause_key(ix, c));
+    struct bl_index_slot *const s = bl_index_slot_of(ix, clause_key(ix, c));
     struct bl_clauses *const list = bl_load_relaxed(&s->list);
     if (list != NULL)
         (void)drop_front(list);
@@ -341,7 +306,8 @@ void bl_index_add(struct bl_pred *p, struct bl_clause *c, bool at_end) {
 }
 
 void bl_pred_sweep(struct bl_pred *p) {
-    const struct bl_clause_run run = run_of(bl_load_relaxed(&p->clauses));
+    const struct bl_clause_run run =
+        bl_clauses_run(bl_load_relaxed(&p->clauses));
     struct bl_clauses *const new = new_clauses(p->count + 4);
     uint32_t n = 0;
     for (struct bl_clause **i = run.at; i < run.end; i++) {

@@ -10,16 +10,17 @@
 // A join is found from the code of the continuation and the words that it
 // holds: two words are the same variable when they are the same word.
 //
-// An insertion is a cache miss in a large table. So answers are made in
-// batches: those of a batch are all on their way into the cache before the
-// first is looked up.
+// Answers are inserted in batches, see `bl_answer_batch`. Those of a recursive
+// clause as a rule differ from the answer read in the last argument only, as
+// in path(X,Z) :- path(X,Y), edge(Y,Z): then they come below its very node,
+// and nothing but the last tokens is looked at.
 //
 #include "logic/join.h"
 
-enum {
-    CHECK_EVERY = 4096, // answers between looks for an interrupt
-    BATCH = 16          // answers made before the first is inserted
-};
+#include "logic/error.h"
+#include "logic/index.h"
+
+enum { CHECK_EVERY = 4096 }; // answers between looks for an interrupt
 
 static bool is_constant(bl_word w) { return bl_is_int(w) || bl_is_atom(w); }
 
@@ -92,8 +93,38 @@ static bool passes_on(const struct bl_join *j) {
     return true;
 }
 
-bool bl_join_find(struct bl_join *j, const bl_word *var, size_t vars,
-                  const struct bl_env *e, const bl_word *cp) {
+// Whether an answer and what comes of it differ in the last token only, and
+// that alone chooses the facts.
+static bool extends(const struct bl_join *j, const struct bl_subgoal *sg) {
+    const uint32_t last = j->outs - 1;
+    if (j->producer->sg != sg || j->vars != j->outs || j->bound != 1 ||
+        j->checks != 1U << j->bound_at || j->out[last].from != BL_FROM_FACT ||
+        j->arg[j->bound_at].from != BL_FROM_ANSWER ||
+        j->arg[j->bound_at].i != last)
+        return false;
+    for (uint32_t i = 0; i < last; i++) {
+        if (j->out[i].from != BL_FROM_ANSWER || j->out[i].i != i)
+            return false;
+    }
+    return true;
+}
+
+// Which arguments choose the facts, and which ones a fact may not match.
+static void plan_match(struct bl_join *j) {
+    j->bound = 0;
+    j->checks = 0;
+    for (uint32_t i = 0; i < j->args; i++) {
+        const struct bl_join_source *const s = &j->arg[i];
+        if (s->from != BL_FROM_FACT && j->bound++ == 0)
+            j->bound_at = i;
+        if (s->from != BL_FROM_FACT || s->i != i)
+            j->checks |= 1U << i;
+    }
+}
+
+bool bl_join_find(struct bl_join *j, const struct bl_subgoal *sg,
+                  const bl_word *var, size_t vars, const struct bl_env *e,
+                  const bl_word *cp) {
     j->p = NULL;
     j->args = 0;
     j->vars = (uint32_t)vars;
@@ -119,110 +150,187 @@ bool bl_join_find(struct bl_join *j, const bl_word *var, size_t vars,
             !resolve(j, &j->out[i]))
             return false;
     }
+    plan_match(j);
     j->passes = passes_on(j);
+    j->extends = extends(j, sg);
     return true;
 }
 
 // ---- running
 
-// Answers that were made and not inserted.
-struct batch {
-    size_t n;
-    struct bl_trie_node *node[BATCH];
-    uint64_t token[BATCH][BL_JOIN_ARGS];
+struct run {
+    struct bl_machine *m;
+    const struct bl_join *j;
+    const struct bl_subgoal *sg;
+    struct bl_answer_cursor *cursor;
+    uint64_t unseen;           // answers since the last look for an interrupt
+    struct bl_trie_node *node; // below which the newest answer ends
+    uint64_t before[BL_JOIN_ARGS]; // its tokens up to there
+    struct bl_answer_batch batch;
 };
 
-static enum bl_tabling_step flush(struct bl_machine *m, const struct bl_join *j,
-                                  struct batch *b) {
-    enum bl_tabling_step step = BL_STEP_FAIL;
-    for (size_t i = 0; i < b->n && step == BL_STEP_FAIL; i++)
-        step = bl_tabling_insert_at(m, j->producer, b->node[i], b->token[i],
-                                    j->outs);
-    b->n = 0;
-    return step;
+static enum bl_tabling_step no_memory(struct bl_machine *m) {
+    bl_throw_resource(m, "table_space");
+    return BL_STEP_THROW;
 }
 
-// The node of the batch's newest answer, which often is that of the one before.
-BL_INLINE struct bl_trie_node *node_of(const struct bl_join *j,
-                                       const struct batch *b) {
-    const uint64_t *const out = b->token[b->n];
-    bool same = b->n > 0;
-    for (uint32_t i = 0; same && i + 1 < j->outs; i++)
-        same = out[i] == b->token[b->n - 1][i];
-    return same ? b->node[b->n - 1]
-                : bl_answer_node(j->producer->sg, out, j->outs);
+static enum bl_tabling_step flush(struct run *r) {
+    struct bl_subgoal *const sg = r->j->producer->sg;
+    const uint64_t fresh = sg->fresh;
+    const unsigned n = r->batch.n;
+    if (n == 0)
+        return BL_STEP_FAIL;
+    if (!bl_answer_batch_insert(r->m->tabler->thread, sg, &r->batch))
+        return no_memory(r->m);
+    return bl_tabling_passed(r->m, r->j->producer, n, sg->fresh - fresh);
+}
+
+BL_INLINE uint64_t value_of(const struct bl_join_source *s,
+                            const uint64_t *answer, const bl_word *fact) {
+    return s->from == BL_FROM_ANSWER ? answer[s->i]
+           : s->from == BL_FROM_FACT ? fact[s->i]
+                                     : s->word;
+}
+
+// Finds the node of an answer, which often is that of the one before. False
+// without memory.
+BL_INLINE bool find_node(struct run *r, const uint64_t *answer,
+                         const bl_word *fact) {
+    const struct bl_join *const j = r->j;
+    bool same = r->node != NULL;
+    for (uint32_t i = 0; i + 1 < j->outs; i++) {
+        const uint64_t token = value_of(&j->out[i], answer, fact);
+        same = same && token == r->before[i];
+        r->before[i] = token;
+    }
+    if (same)
+        return true;
+    r->node = bl_answer_node(j->producer->sg, r->before, j->outs);
+    if (BL_UNLIKELY(r->node == NULL))
+        r->node = bl_answer_node_make(r->m->tabler->thread, j->producer->sg,
+                                      r->before, j->outs);
+    return r->node != NULL;
 }
 
 BL_INLINE enum bl_tabling_step
-make_answer(struct bl_machine *m, const struct bl_join *j, struct batch *b,
-            const uint64_t *answer, const bl_word *fact) {
-    uint64_t *const out = b->token[b->n];
-    for (uint32_t i = 0; i < j->outs; i++) {
-        const struct bl_join_source *const o = &j->out[i];
-        out[i] = o->from == BL_FROM_ANSWER ? answer[o->i]
-                 : o->from == BL_FROM_FACT ? fact[o->i]
-                                           : o->word;
-    }
-    struct bl_trie_node *const node = node_of(j, b);
-    if (BL_LIKELY(node != NULL))
-        bl_answer_prefetch(node, out[j->outs - 1]);
-    b->node[b->n] = node;
-    return ++b->n < BATCH ? BL_STEP_FAIL : flush(m, j, b);
+make_answer(struct run *r, const uint64_t *answer, const bl_word *fact) {
+    const struct bl_join *const j = r->j;
+    if (BL_UNLIKELY(!find_node(r, answer, fact)))
+        return no_memory(r->m);
+    bl_answer_batch_add(&r->batch, r->node,
+                        value_of(&j->out[j->outs - 1], answer, fact));
+    return r->batch.n < BL_ANSWER_BATCH ? BL_STEP_FAIL : flush(r);
 }
 
-BL_INLINE bool fact_matches(const struct bl_join *j, const bl_word *key,
-                            const bl_word *fact) {
+// The facts that may match.
+BL_INLINE struct bl_clause_run facts_for(const struct bl_join *j,
+                                         const uint64_t *answer) {
+    struct bl_index *const ix =
+        j->bound == 1 ? bl_load_acquire(&j->p->index[j->bound_at]) : NULL;
+    if (BL_LIKELY(ix != NULL))
+        return bl_index_find(ix, value_of(&j->arg[j->bound_at], answer, NULL));
+    bl_word key[BL_JOIN_ARGS];
     for (uint32_t i = 0; i < j->args; i++) {
-        const bl_word want =
-            j->arg[i].from == BL_FROM_FACT ? fact[j->arg[i].i] : key[i];
-        if (fact[i] != want)
+        key[i] = j->arg[i].from == BL_FROM_FACT
+                     ? 0
+                     : value_of(&j->arg[i], answer, NULL);
+    }
+    return bl_pred_match_keys(j->p, key);
+}
+
+BL_INLINE bool fact_matches(const struct bl_join *j, const uint64_t *answer,
+                            const bl_word *fact) {
+    for (uint32_t left = j->checks; left != 0; left &= left - 1) {
+        const uint32_t i = (uint32_t)__builtin_ctz(left);
+        if (fact[i] != value_of(&j->arg[i], answer, fact))
             return false;
     }
     return true;
 }
 
-BL_INLINE enum bl_tabling_step join_one(struct bl_machine *m,
-                                        const struct bl_join *j,
-                                        struct batch *b,
-                                        const uint64_t *answer) {
-    if (j->p == NULL)
-        return make_answer(m, j, b, answer, NULL);
-    bl_word key[BL_JOIN_ARGS];
-    for (uint32_t i = 0; i < j->args; i++) {
-        const struct bl_join_source *const a = &j->arg[i];
-        key[i] = a->from == BL_FROM_ANSWER     ? answer[a->i]
-                 : a->from == BL_FROM_CONSTANT ? a->word
-                                               : 0;
-    }
-    struct bl_clause_run run = bl_pred_match_keys(j->p, key);
+BL_INLINE enum bl_tabling_step join_one(struct run *r, const uint64_t *answer) {
+    if (r->j->p == NULL)
+        return make_answer(r, answer, NULL);
+    struct bl_clause_run run = facts_for(r->j, answer);
     enum bl_tabling_step step = BL_STEP_FAIL;
     for (; run.at < run.end && step == BL_STEP_FAIL; run.at++) {
         const bl_word *const fact = (*run.at)->key;
-        if (fact_matches(j, key, fact))
-            step = make_answer(m, j, b, answer, fact);
+        if (BL_LIKELY(fact_matches(r->j, answer, fact)))
+            step = make_answer(r, answer, fact);
     }
     return step;
 }
 
+// Looks for an interrupt after every so many answers.
+BL_INLINE enum bl_tabling_step look(struct run *r, uint64_t more) {
+    r->unseen += more;
+    if (BL_LIKELY(r->unseen < CHECK_EVERY))
+        return BL_STEP_FAIL;
+    r->unseen = 0;
+    return bl_load_relaxed(&r->m->heap_soft) != NULL || bl_machine_event(r->m)
+               ? BL_STEP_FAIL
+               : BL_STEP_THROW;
+}
+
+// Goes through the answers that are ready where all that is looked at is the
+// last token. The others, and the last one of each piece of the list, are left
+// to the way of all joins.
+static enum bl_tabling_step extend(struct run *r) {
+    const struct bl_join *const j = r->j;
+    const uint32_t out = j->out[j->outs - 1].i;
+    struct bl_index *const ix = bl_load_acquire(&j->p->index[j->bound_at]);
+    const struct bl_answer_span span =
+        bl_answers_ready(r->sg, r->cursor, j->outs);
+    const struct bl_answer *a = span.at;
+    enum bl_tabling_step step = BL_STEP_FAIL;
+    for (; ix != NULL && a < span.end && step == BL_STEP_FAIL; a++) {
+        const struct bl_answer_end end = bl_answer_open_narrow(a);
+        if (BL_UNLIKELY(end.parent == NULL || !is_constant(end.token)))
+            break;
+        struct bl_trie_node *const node = (void *)(uintptr_t)end.parent;
+        struct bl_clause_run facts = bl_index_find(ix, end.token);
+        for (; facts.at < facts.end && step == BL_STEP_FAIL; facts.at++) {
+            bl_answer_batch_add(&r->batch, node, (*facts.at)->key[out]);
+            if (r->batch.n == BL_ANSWER_BATCH)
+                step = flush(r);
+        }
+    }
+    const size_t taken = (size_t)(a - span.at);
+    r->cursor->index += taken;
+    return step == BL_STEP_FAIL ? look(r, taken) : step;
+}
+
 // Passes answers on without looking at them more than necessary; returns how
 // many, 0 where the next one has to go the way of all others.
-static size_t pass_on(struct bl_machine *m, const struct bl_join *j,
-                      const struct bl_subgoal *sg,
-                      struct bl_answer_cursor *cursor,
-                      enum bl_tabling_step *step) {
+static size_t pass_on(const struct run *r, enum bl_tabling_step *step) {
+    const struct bl_join *const j = r->j;
     struct bl_subgoal *const to = j->producer->sg;
     uint64_t out[BL_JOIN_ARGS];
     for (uint32_t i = 0; i < j->outs; i++)
         out[i] = j->out[i].word;
-    const struct bl_pass p = {sg, to, bl_answer_node(to, out, j->outs),
+    const struct bl_pass p = {r->sg, to, bl_answer_node(to, out, j->outs),
                               1u << BL_INT | 1u << BL_ATM};
+    *step = BL_STEP_FAIL;
     if (p.node == NULL) // not there yet, or shared
         return 0;
     const uint64_t fresh = to->fresh;
     const size_t n =
-        bl_answers_pass(m->tabler->thread, &p, cursor, CHECK_EVERY);
-    *step = bl_tabling_passed(m, j->producer, n, to->fresh - fresh);
+        bl_answers_pass(r->m->tabler->thread, &p, r->cursor, CHECK_EVERY);
+    *step = bl_tabling_passed(r->m, j->producer, n, to->fresh - fresh);
     return n;
+}
+
+// Passes on all that can be; then there is one to be taken singly, or none.
+static enum bl_tabling_step pass_all(struct run *r) {
+    for (;;) {
+        enum bl_tabling_step step;
+        const size_t passed = pass_on(r, &step);
+        if (passed == 0 || step != BL_STEP_FAIL)
+            return step;
+        step = look(r, passed);
+        if (step != BL_STEP_FAIL)
+            return step;
+    }
 }
 
 static bool only_facts(struct bl_pred *p) {
@@ -241,66 +349,58 @@ BL_INLINE bool read_simple(const struct bl_answer *a, uint64_t *token,
     return true;
 }
 
-// Looks for an interrupt after every so many answers; false: ball set.
-BL_INLINE bool go_on(struct bl_machine *m, uint64_t *n, uint64_t more) {
-    *n += more;
-    if (BL_LIKELY(*n < CHECK_EVERY))
-        return true;
-    *n = 0;
-    return bl_load_relaxed(&m->heap_soft) != NULL || bl_machine_event(m);
-}
+// How it went with the next answer.
+enum progress {
+    TAKEN,
+    DRY,  // there is none
+    ODD,  // it is for the machine; the cursor stands before it
+    ENDED // by the step
+};
 
-// Passes on all that can be; then there is one to be taken singly, or none.
-// False: *step says how it ended.
-static bool pass_all(struct bl_machine *m, const struct bl_join *j,
-                     const struct bl_subgoal *sg,
-                     struct bl_answer_cursor *cursor,
-                     enum bl_tabling_step *step) {
-    uint64_t n = 0;
-    for (;;) {
-        const size_t passed = pass_on(m, j, sg, cursor, step);
-        if (passed == 0 || *step != BL_STEP_FAIL)
-            return *step == BL_STEP_FAIL;
-        if (!go_on(m, &n, passed)) {
-            *step = BL_STEP_THROW;
-            return false;
-        }
+static enum progress take_one(struct run *r, enum bl_tabling_step *step) {
+    uint64_t token[BL_JOIN_ARGS];
+    const struct bl_answer_cursor before = *r->cursor;
+    const struct bl_answer *const a = bl_answer_next_fast(r->sg, r->cursor);
+    enum progress progress = TAKEN;
+    if (a == NULL && r->batch.n == 0)
+        return DRY;
+    if (a == NULL) { // what is inserted now may have to be read as well
+        *step = flush(r);
+    } else if (BL_UNLIKELY(!read_simple(a, token, r->j->vars))) {
+        *r->cursor = before;
+        *step = flush(r);
+        progress = ODD;
+    } else {
+        *step = join_one(r, token);
+        if (r->j->passes && *step == BL_STEP_FAIL)
+            *step = flush(r);
     }
+    if (BL_LIKELY(*step == BL_STEP_FAIL))
+        *step = look(r, 1);
+    return BL_LIKELY(*step == BL_STEP_FAIL) ? progress : ENDED;
 }
 
 bool bl_join_run(struct bl_machine *m, const struct bl_join *j,
                  const struct bl_subgoal *sg, struct bl_answer_cursor *cursor,
                  enum bl_tabling_step *step) {
-    struct batch b;
-    uint64_t token[BL_JOIN_ARGS];
-    uint64_t n = 0;
+    struct run r;
     *step = BL_STEP_FAIL;
     if (!only_facts(j->p))
         return false;
-    b.n = 0;
+    r.m = m;
+    r.j = j;
+    r.sg = sg;
+    r.cursor = cursor;
+    r.unseen = 0;
+    r.node = NULL;
+    r.batch.n = 0;
     for (;;) {
-        if (j->passes && !pass_all(m, j, sg, cursor, step))
-            return true;
-        const struct bl_answer_cursor before = *cursor;
-        const struct bl_answer *const a = bl_answer_next_fast(sg, cursor);
-        if (a == NULL && b.n == 0)
-            return true;
-        if (a == NULL) { // what is inserted now may have to be read as well
-            *step = flush(m, j, &b);
-        } else if (BL_UNLIKELY(!read_simple(a, token, j->vars))) {
-            *cursor = before;
-            *step = flush(m, j, &b);
-            return *step != BL_STEP_FAIL;
-        } else {
-            *step = join_one(m, j, &b, token);
-            if (j->passes && *step == BL_STEP_FAIL)
-                *step = flush(m, j, &b);
-        }
+        if (j->passes || j->extends)
+            *step = j->passes ? pass_all(&r) : extend(&r);
         if (BL_UNLIKELY(*step != BL_STEP_FAIL))
             return true;
-        if (BL_UNLIKELY(!go_on(m, &n, 1))) {
-            *step = BL_STEP_THROW;
-            return true;
-        }
+        const enum progress p = take_one(&r, step);
+        if (BL_UNLIKELY(p != TAKEN))
+            return p != ODD;
     }
 }

@@ -26,15 +26,20 @@ struct bl_join {
     struct bl_goal *producer;
     struct bl_pred *p;
     uint32_t vars, args, outs;
-    bool passes; // one-token answers end answers as they are
+    uint32_t bound;    // arguments that are known before the fact is
+    uint32_t bound_at; // the first of them
+    uint32_t checks;   // bit per argument that a fact may fail to match
+    bool passes;       // one-token answers end answers as they are
+    bool extends;      // answers come below the node of the answer read
     struct bl_join_source arg[BL_JOIN_ARGS];
     struct bl_join_source out[BL_JOIN_ARGS];
 };
 
-// What goes on at `cp` after a call with the free variables `var`, as a join;
-// false where it is more.
-bool bl_join_find(struct bl_join *j, const bl_word *var, size_t vars,
-                  const struct bl_env *e, const bl_word *cp);
+// What goes on at `cp` after a call of `sg` with the free variables `var`, as a
+// join; false where it is more.
+bool bl_join_find(struct bl_join *j, const struct bl_subgoal *sg,
+                  const bl_word *var, size_t vars, const struct bl_env *e,
+                  const bl_word *cp);
 
 // Reads answers of `sg` as far as they are simple. True: all were read; *step
 // is then how it went. False: the machine has to go on from the cursor.

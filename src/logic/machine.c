@@ -203,19 +203,6 @@ bool bl_machine_call_event(struct bl_machine *m, uint32_t arity) {
 
 // ---- choice points and environments
 
-void bl_untrail(struct bl_machine *m, bl_word *mark) {
-    bl_word *tr = m->tr;
-    while (tr > mark) {
-        const bl_word w = *--tr;
-        if (BL_LIKELY(bl_tag(w) == BL_REF)) {
-            *bl_ptr(w) = w;
-        } else { // an assignment: the old value lies below
-            *bl_ptr(w) = *--tr;
-        }
-    }
-    m->tr = mark;
-}
-
 struct bl_choice *bl_choice_push(struct bl_machine *m, const bl_word *alt,
                                  size_t n) {
     struct bl_choice *const b = bl_choice_end(m->b);

@@ -159,7 +159,18 @@ void bl_machine_forget(struct bl_machine *m, uint32_t why);
 uint64_t bl_now_ns(void);
 
 // Undoes bindings back to the trail mark.
-void bl_untrail(struct bl_machine *m, bl_word *mark);
+BL_INLINE void bl_untrail(struct bl_machine *m, bl_word *mark) {
+    bl_word *tr = m->tr;
+    while (tr > mark) {
+        const bl_word w = *--tr;
+        if (BL_LIKELY(bl_tag(w) == BL_REF)) {
+            *bl_ptr(w) = w;
+        } else { // an assignment: the old value lies below
+            *bl_ptr(w) = *--tr;
+        }
+    }
+    m->tr = mark;
+}
 
 // Room for `words` on the heap; false with the ball set where there is none.
 BL_MUST_USE bool bl_heap_ensure(struct bl_machine *m, size_t words);

@@ -133,7 +133,7 @@ bool bl_suspend(struct bl_machine *m, struct bl_goal *of, const bl_word *var,
     if (c == NULL)
         return false;
     struct bl_join j;
-    if (bl_join_find(&j, var, n, e, cp)) {
+    if (bl_join_find(&j, of->sg, var, n, e, cp)) {
         c->join = malloc(sizeof j);
         if (c->join != NULL) // else the machine does it
             *c->join = j;

@@ -176,7 +176,7 @@ static enum bl_tabling_step return_answers(struct bl_machine *m,
     struct bl_answer_cursor cursor = {0};
     enum bl_tabling_step step;
     struct bl_join j;
-    if (bl_join_find(&j, vars, n, m->e, m->cp) &&
+    if (bl_join_find(&j, sg, vars, n, m->e, m->cp) &&
         bl_join_run(m, &j, sg, &cursor, &step))
         return step;
     const struct bl_answer *const first = bl_answer_next_fast(sg, &cursor);
@@ -192,7 +192,9 @@ static enum bl_tabling_step return_answers(struct bl_machine *m,
     return take_answer(m, sg, first, m->b->arg + ANSWER_WORDS, n);
 }
 
-enum bl_tabling_step bl_tabling_retry_answer(struct bl_machine *m) {
+// Out of line: all that the way below does not do.
+static BL_NOINLINE enum bl_tabling_step
+retry_answer_slow(struct bl_machine *m) {
     struct bl_choice *const b = m->b;
     struct bl_subgoal *const sg =
         (struct bl_subgoal *)(void *)bl_ptr(b->arg[0]);
@@ -205,9 +207,47 @@ enum bl_tabling_step bl_tabling_retry_answer(struct bl_machine *m) {
     b->arg[3] = cursor.index;
     if (next == NULL)
         bl_choice_pop(m);
-    else
-        bl_answer_prefetch_read(next);
     return take_answer(m, sg, a, b->arg + ANSWER_WORDS, b->n - ANSWER_WORDS);
+}
+
+// Binds the variables of a choice point for answers to one of as many
+// constants; false, with nothing bound, where it is more than that. They are
+// unbound, as they were in the call, and older than the choice point.
+BL_INLINE bool bind_constants(struct bl_machine *m, const struct bl_choice *b,
+                              struct bl_answer_end a) {
+    bl_word *tr = b->tr;
+    BL_ASSERT(m->b == b && m->tr == tr && b->n > ANSWER_WORDS);
+    for (uint64_t i = b->n; bl_is_int(a.token) || bl_is_atom(a.token);) {
+        bl_word *const cell = bl_ptr(b->arg[--i]);
+        BL_ASSERT(*cell == bl_ref(cell) && cell < m->hb);
+        *cell = a.token;
+        *tr++ = bl_ref(cell);
+        if ((i == ANSWER_WORDS) != (a.parent->parent == NULL))
+            break;
+        if (i == ANSWER_WORDS) {
+            m->tr = tr;
+            return true;
+        }
+        a = (struct bl_answer_end){a.parent->token, a.parent->parent};
+    }
+    m->tr = tr;
+    bl_untrail(m, b->tr);
+    return false;
+}
+
+enum bl_tabling_step bl_tabling_retry_answer(struct bl_machine *m) {
+    struct bl_choice *const b = m->b;
+    const struct bl_answer *const a =
+        (const struct bl_answer *)(void *)bl_ptr(b->arg[1]);
+    const struct bl_answer_cursor cursor = {(void *)bl_ptr(b->arg[2]),
+                                            b->arg[3]};
+    const struct bl_answer *const next = bl_answer_ready(&cursor);
+    if (BL_UNLIKELY(next == NULL || !bind_constants(m, b, bl_answer_open(a))))
+        return retry_answer_slow(m);
+    bl_answer_prefetch_read(next);
+    b->arg[1] = bl_make(next, BL_REF);
+    b->arg[3] = cursor.index + 1;
+    return BL_STEP_PROCEED;
 }
 
 // ---- calls
@@ -335,34 +375,12 @@ static bool within_limit(struct bl_machine *m) {
     return false;
 }
 
-enum bl_tabling_step bl_tabling_insert_at(struct bl_machine *m,
-                                          struct bl_goal *g,
-                                          struct bl_trie_node *node,
-                                          const uint64_t *token, size_t n) {
-    struct bl_tabler *const t = m->tabler;
-    const enum bl_answer_result r =
-        BL_LIKELY(node != NULL)
-            ? bl_answer_insert_at(t->thread, g->sg, node, token[n - 1])
-            : bl_answer_insert_fast(t->thread, g->sg, token, n);
-    if (r == BL_ANSWER_NO_MEMORY) {
-        bl_throw_resource(m, "table_space");
-        return BL_STEP_THROW;
-    }
-    // Somebody else's answer is new to this thread's consumers.
-    if (r == BL_ANSWER_NEW || g->shared) {
-        g->grown = true;
-        bl_goal_queue(t, g);
-    }
-    if (BL_UNLIKELY(++t->inserted % LIMIT_EVERY == 0) && !within_limit(m))
-        return BL_STEP_THROW;
-    return BL_STEP_FAIL;
-}
-
 enum bl_tabling_step bl_tabling_passed(struct bl_machine *m, struct bl_goal *g,
                                        size_t n, uint64_t fresh) {
     struct bl_tabler *const t = m->tabler;
     const uint64_t before = t->inserted;
-    if (fresh > 0) {
+    // Somebody else's answer is new to this thread's consumers.
+    if (fresh > 0 || g->shared) {
         g->grown = true;
         bl_goal_queue(t, g);
     }
@@ -370,6 +388,16 @@ enum bl_tabling_step bl_tabling_passed(struct bl_machine *m, struct bl_goal *g,
     return before / LIMIT_EVERY == t->inserted / LIMIT_EVERY || within_limit(m)
                ? BL_STEP_FAIL
                : BL_STEP_THROW;
+}
+
+static enum bl_tabling_step insert(struct bl_machine *m, struct bl_goal *g,
+                                   const uint64_t *token, size_t n) {
+    const enum bl_answer_result r =
+        bl_answer_insert_fast(m->tabler->thread, g->sg, token, n);
+    if (r != BL_ANSWER_NO_MEMORY)
+        return bl_tabling_passed(m, g, 1, r == BL_ANSWER_NEW);
+    bl_throw_resource(m, "table_space");
+    return BL_STEP_THROW;
 }
 
 enum bl_tabling_step bl_tabling_new_answer(struct bl_machine *m) {
@@ -387,12 +415,12 @@ enum bl_tabling_step bl_tabling_new_answer(struct bl_machine *m) {
                 break;
         }
         if (i == n)
-            return bl_tabling_insert_at(m, g, NULL, token, n);
+            return insert(m, g, token, n);
     }
     const long tokens = bl_encode(m, e->y + 1, n, false);
     if (tokens < 0)
         return BL_STEP_THROW;
-    return bl_tabling_insert_at(m, g, NULL, m->tabler->token, (size_t)tokens);
+    return insert(m, g, m->tabler->token, (size_t)tokens);
 }
 
 // ---- consumers

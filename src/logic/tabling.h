@@ -120,13 +120,7 @@ enum bl_tabling_step bl_tabling_call_absent(struct bl_machine *m,
                                             struct bl_pred *p);
 // A clause of the generator whose environment is `m->e` came to its end.
 enum bl_tabling_step bl_tabling_new_answer(struct bl_machine *m);
-// Adds an answer of `n` tokens. The node below which it ends is one that
-// `bl_answer_node` returned, or NULL.
-enum bl_tabling_step bl_tabling_insert_at(struct bl_machine *m,
-                                          struct bl_goal *g,
-                                          struct bl_trie_node *node,
-                                          const uint64_t *token, size_t n);
-// `n` answers went to `g` without the above, `fresh` of them new.
+// `n` answers went to `g`, `fresh` of them new.
 enum bl_tabling_step bl_tabling_passed(struct bl_machine *m, struct bl_goal *g,
                                        size_t n, uint64_t fresh);
 // Backtracking into the choice points of tabling; `m->b` is the one.

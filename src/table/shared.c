@@ -291,19 +291,33 @@ static void raise_depth(struct bl_answers *answers, size_t n) {
     }
 }
 
-enum bl_answer_result bl_shared_insert(struct bl_table_thread *thread,
-                                       struct bl_answers *answers,
-                                       const uint64_t *tokens, size_t n) {
+struct bl_trie_node *bl_shared_node(struct bl_table_thread *thread,
+                                    struct bl_answers *answers,
+                                    const uint64_t *tokens, size_t n) {
     bl_retired_enter(&thread->retired, &thread->space->epochs);
     if (BL_UNLIKELY(bl_load_relaxed(&answers->depth_max) < n))
         raise_depth(answers, n);
+    struct bl_trie_node *node = &answers->root;
+    for (size_t i = 0; node != NULL && i + 1 < n; i++)
+        node = bl_shared_step(thread, BL_TYPE_ANSWER_NODE, node, tokens[i]);
+    return node;
+}
+
+enum bl_answer_result bl_shared_insert_at(struct bl_table_thread *thread,
+                                          struct bl_answers *answers,
+                                          struct bl_trie_node *node,
+                                          uint64_t token) {
+    bl_retired_enter(&thread->retired, &thread->space->epochs);
+    return shared_leaf(thread, answers, node, token);
+}
+
+enum bl_answer_result bl_shared_insert(struct bl_table_thread *thread,
+                                       struct bl_answers *answers,
+                                       const uint64_t *tokens, size_t n) {
+    struct bl_trie_node *const node =
+        bl_shared_node(thread, answers, tokens, n);
     if (n == 0)
         return shared_empty(thread, answers);
-    struct bl_trie_node *node = &answers->root;
-    for (size_t i = 0; i + 1 < n; i++) {
-        node = bl_shared_step(thread, BL_TYPE_ANSWER_NODE, node, tokens[i]);
-        if (node == NULL)
-            return BL_ANSWER_NO_MEMORY;
-    }
-    return shared_leaf(thread, answers, node, tokens[n - 1]);
+    return node != NULL ? shared_leaf(thread, answers, node, tokens[n - 1])
+                        : BL_ANSWER_NO_MEMORY;
 }

@@ -9,9 +9,8 @@
 //
 // The inner loop of a left-recursive program: `bl_answer_next_fast` until it
 // returns NULL; `bl_answer_read_fast` into a buffer; unify; and at the end of
-// the clause `bl_answer_insert_fast`. Each new answer is a cache miss, so who
-// has several at hand does better to call `bl_answer_node` and
-// `bl_answer_prefetch` for all of them, and then `bl_answer_insert_at`.
+// the clause `bl_answer_insert_fast`. Who has several at hand does better to
+// put them into a batch.
 //
 // Inserting while reading is the rule: a cursor that was dry returns what has
 // been added since. Answers stay where they are.
@@ -62,14 +61,6 @@ bl_answer_node(const struct bl_subgoal *sg, const uint64_t *tokens, size_t n) {
     return node;
 }
 
-// What `bl_answer_insert_at` looks at first is soon in the cache.
-BL_INLINE void bl_answer_prefetch(const struct bl_trie_node *node,
-                                  uint64_t token) {
-    // where there is no such place, NULL is no address that is fetched
-    __builtin_prefetch(bl_leaves_home(bl_load_relaxed(&node->leaves), token),
-                       1);
-}
-
 // As `bl_answer_insert`, of an answer that ends in `token` below `node`, which
 // `bl_answer_node` returned.
 BL_INLINE enum bl_answer_result
@@ -81,6 +72,47 @@ bl_answer_insert_at(struct bl_table_thread *thread, struct bl_subgoal *sg,
     sg->repeated += result == BL_ANSWER_REPEATED;
     return result;
 }
+
+// ---- batches (batch.c)
+
+// Answers of one call on their way into its table. In a large table an
+// insertion waits for a line of its node's set; that of an answer put into a
+// batch begins to come at once.
+#define BL_ANSWER_BATCH 16
+struct bl_answer_batch {
+    unsigned n;
+    struct bl_answer_made {
+        struct bl_trie_node *node;
+        uint64_t token;
+        uint64_t leaves;        // the node's, when `home` was found
+        _Atomic uint32_t *home; // NULL: there is none
+    } made[BL_ANSWER_BATCH];
+};
+
+// Adds the answer that ends in `token` below the node; there must be room.
+BL_INLINE void bl_answer_batch_add(struct bl_answer_batch *b,
+                                   struct bl_trie_node *node, uint64_t token) {
+    BL_ASSERT(b->n < BL_ANSWER_BATCH);
+    const uint64_t leaves = bl_load_relaxed(&node->leaves);
+    _Atomic uint32_t *const home = bl_leaves_home(leaves, token);
+    // where there is no such place, NULL is no address that is fetched
+    __builtin_prefetch(home, 1);
+    b->made[b->n++] = (struct bl_answer_made){node, token, leaves, home};
+}
+
+// As `bl_answer_insert` of each answer in order; empties the batch. False
+// without memory.
+BL_MUST_USE bool bl_answer_batch_insert(struct bl_table_thread *thread,
+                                        struct bl_subgoal *sg,
+                                        struct bl_answer_batch *b);
+
+// The node below which an answer of `n` tokens ends, made if there is none;
+// NULL without memory. An answer has to follow below it.
+struct bl_trie_node *bl_answer_node_make(struct bl_table_thread *thread,
+                                         struct bl_subgoal *sg,
+                                         const uint64_t *tokens, size_t n);
+
+// ---- single answers
 
 // As `bl_answer_insert`.
 BL_INLINE enum bl_answer_result
@@ -129,6 +161,29 @@ BL_INLINE bool bl_answer_read_n(const struct bl_answer *answer,
         tokens[i] = node->token;
     }
     return node->parent == NULL && last.token != 0;
+}
+
+// Answers that lie one behind the other.
+struct bl_answer_span {
+    const struct bl_answer *at, *end;
+};
+
+// What the cursor has before it in its chunk, if all answers of the call have
+// `n` tokens, or nothing. Each is to be opened by `bl_answer_open_narrow`.
+BL_INLINE struct bl_answer_span
+bl_answers_ready(const struct bl_subgoal *sg,
+                 const struct bl_answer_cursor *cursor, size_t n) {
+    const struct bl_answer_chunk *const chunk = cursor->chunk;
+    if (chunk == NULL)
+        return (struct bl_answer_span){NULL, NULL};
+    // Acquire: an answer raises the depth before it takes its place.
+    const uint32_t used = bl_load_acquire(&chunk->used);
+    const uint32_t end = used < chunk->capacity ? used : chunk->capacity;
+    // No answer has less tokens than arguments, and none here has more.
+    const bool fit = bl_load_relaxed(&sg->answers->depth_max) == n;
+    return (struct bl_answer_span){chunk->answers + cursor->index,
+                                   chunk->answers +
+                                       (fit ? end : cursor->index)};
 }
 
 // Answers of `from` that are answers of `to` as well, below `node`, which

@@ -211,6 +211,18 @@ BL_INLINE struct bl_answer_end bl_answer_open(const struct bl_answer *answer) {
         (const struct bl_trie_node *)bl_load_relaxed(&answer[2].word)};
 }
 
+// Of a word of a list: `parent` NULL where it is no answer of one word.
+BL_INLINE struct bl_answer_end
+bl_answer_open_narrow(const struct bl_answer *answer) {
+    // Acquire: pairs with the release that made the answer readable.
+    const uint64_t word = bl_load_acquire(&answer->word);
+    const intptr_t way = (int32_t)(word >> 32);
+    return (struct bl_answer_end){
+        (uint32_t)word,
+        way == 0 ? NULL
+                 : (const struct bl_trie_node *)((intptr_t)answer + way * 8)};
+}
+
 // ---- private tries: the thread's own, no locks
 
 // Out of line: the kid of that token, made if there is none; NULL without
@@ -271,20 +283,26 @@ BL_INLINE enum bl_answer_result bl_trie_leaf(struct bl_memory *memory,
 const struct bl_answer *bl_answers_next_slow(const struct bl_answers *answers,
                                              struct bl_answer_cursor *cursor);
 
+// The answer at the cursor if it is in the chunk and of one word, else NULL.
+BL_INLINE const struct bl_answer *
+bl_answer_ready(const struct bl_answer_cursor *cursor) {
+    struct bl_answer_chunk *const chunk = cursor->chunk;
+    if (BL_UNLIKELY(chunk == NULL || cursor->index >= chunk->capacity ||
+                    cursor->index >= bl_load_relaxed(&chunk->used)))
+        return NULL;
+    const struct bl_answer *const answer = &chunk->answers[cursor->index];
+    // Acquire: pairs with the release that made the answer readable.
+    return bl_answer_is_narrow(bl_load_acquire(&answer->word)) ? answer : NULL;
+}
+
 BL_INLINE const struct bl_answer *
 bl_answers_next(const struct bl_answers *answers,
                 struct bl_answer_cursor *cursor) {
-    struct bl_answer_chunk *const chunk = cursor->chunk;
-    if (BL_LIKELY(chunk != NULL && cursor->index < chunk->capacity &&
-                  cursor->index < bl_load_relaxed(&chunk->used))) {
-        const struct bl_answer *const answer = &chunk->answers[cursor->index];
-        // Acquire: pairs with the release that made the answer readable.
-        if (BL_LIKELY(bl_answer_is_narrow(bl_load_acquire(&answer->word)))) {
-            cursor->index++;
-            return answer;
-        }
-    }
-    return bl_answers_next_slow(answers, cursor);
+    const struct bl_answer *const answer = bl_answer_ready(cursor);
+    if (BL_UNLIKELY(answer == NULL))
+        return bl_answers_next_slow(answers, cursor);
+    cursor->index++;
+    return answer;
 }
 
 // Writes the tokens from the root to `node` so that they end before `end`.

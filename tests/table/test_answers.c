@@ -404,6 +404,82 @@ static void answers_are_passed_on(struct bench *b) {
     pass_numbers(b, 100000, 5000);
 }
 
+static void expect_same_answers(struct bl_subgoal *one,
+                                struct bl_subgoal *other) {
+    struct bl_answer_cursor at_one = {NULL, 0};
+    struct bl_answer_cursor at_other = {NULL, 0};
+    const struct bl_answer *a;
+    while ((a = bl_answer_next(one, &at_one)) != NULL) {
+        uint64_t buffer[2][2];
+        const struct bl_answer *const b = bl_answer_next(other, &at_other);
+        assert_ptr_ne(b, NULL);
+        assert_ptr_eq(bl_answer_read(a, buffer[0] + 2), buffer[0]);
+        assert_ptr_eq(bl_answer_read(b, buffer[1] + 2), buffer[1]);
+        assert_true(memcmp(buffer[0], buffer[1], sizeof buffer[0]) == 0);
+    }
+    expect_ptr_eq(bl_answer_next(other, &at_other), NULL);
+    expect_size_eq(bl_answer_repeated(one), bl_answer_repeated(other));
+}
+
+// Answers with repetitions, within a batch too, and some wide ones: sets turn
+// larger and wide while answers that go into them wait in the batch.
+static void batches_are_single_insertions(struct bench *b) {
+    struct bl_subgoal *const one = call_of(b, 1);
+    struct bl_subgoal *const other = call_of(b, 2);
+    struct bl_answer_batch batch = {.n = 0};
+    uint64_t random = 1;
+    for (uint64_t i = 0; i < 40000; i++) {
+        random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
+        const uint64_t high = random >> 52 == 0 ? (uint64_t)1 << 40 : 0;
+        const uint64_t tokens[] = {number(random >> 62),
+                                   number((random >> 33) % 3000) | high};
+        assert_int_ne(bl_answer_insert(b->thread, one, tokens, 2),
+                      BL_ANSWER_NO_MEMORY);
+        struct bl_trie_node *const node =
+            bl_answer_node_make(b->thread, other, tokens, 2);
+        assert_ptr_ne(node, NULL);
+        bl_answer_batch_add(&batch, node, tokens[1]);
+        if (batch.n == BL_ANSWER_BATCH)
+            assert_true(bl_answer_batch_insert(b->thread, other, &batch));
+    }
+    assert_true(bl_answer_batch_insert(b->thread, other, &batch));
+    expect_size_eq(batch.n, 0);
+    expect_same_answers(one, other);
+    (void)bl_table_check(b->thread);
+}
+
+// What is ready are the answers behind the cursor in its chunk, and nothing as
+// soon as one of the call's answers has another number of tokens.
+static void answers_are_ready_in_pieces(struct bench *b) {
+    struct bl_subgoal *const sg = call_of(b, 1);
+    struct bl_answer_cursor cursor = {NULL, 0};
+    for (uint64_t i = 1; i <= 1000; i++) {
+        const uint64_t token = number(i);
+        expect_int_eq(bl_answer_insert(b->thread, sg, &token, 1),
+                      BL_ANSWER_NEW);
+    }
+    uint64_t read = 0;
+    while (bl_answer_next(sg, &cursor) != NULL) {
+        read++;
+        const struct bl_answer_span s = bl_answers_ready(sg, &cursor, 1);
+        for (const struct bl_answer *a = s.at; a < s.end; a++) {
+            const struct bl_answer_end end = bl_answer_open_narrow(a);
+            if (end.parent == NULL)
+                break;
+            expect_size_eq(end.token, number(++read));
+            cursor.index++;
+        }
+    }
+    expect_size_eq(read, 1000);
+    cursor = (struct bl_answer_cursor){NULL, 0};
+    expect_ptr_ne(bl_answer_next(sg, &cursor), NULL);
+    const uint64_t two[] = {number(1), number(1)};
+    expect_int_eq(bl_answer_insert(b->thread, call_of(b, 2), two, 2),
+                  BL_ANSWER_NEW);
+    const struct bl_answer_span none = bl_answers_ready(sg, &cursor, 2);
+    expect_ptr_eq(none.at, none.end);
+}
+
 // Keys of one token, values of one or two, some too wide for one word.
 static void keys_keep_one_answer(struct bench *b) {
     struct bl_subgoal *const sg = call_of(b, 1);
@@ -442,6 +518,8 @@ static void keys_keep_one_answer(struct bench *b) {
     }
 
 FOR_EACH_VARIANT(answers_are_passed_on)
+FOR_EACH_VARIANT(answers_are_ready_in_pieces)
+FOR_EACH_VARIANT(batches_are_single_insertions)
 FOR_EACH_VARIANT(call_is_found_again)
 FOR_EACH_VARIANT(call_without_tokens)
 FOR_EACH_VARIANT(calls_are_visited)
@@ -580,7 +658,6 @@ TEST(an_answer_may_be_inserted_at_its_node) {
         struct bl_trie_node *const node = bl_answer_node(sg, first, 2);
         expect_true((node != NULL) == (variants[i].design != BL_TABLE_FS));
         for (uint64_t k = 0; node != NULL && k < 2000; k++) {
-            bl_answer_prefetch(node, number(k));
             expect_int_eq(bl_answer_insert_at(b.thread, sg, node, number(k)),
                           k == 0 ? BL_ANSWER_REPEATED : BL_ANSWER_NEW);
         }
