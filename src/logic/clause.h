@@ -55,15 +55,19 @@ struct bl_clauses {
     struct bl_clause *item[];
 };
 
+struct bl_column;
+
 // The clauses of one predicate by the key of one argument, or of two.
 struct bl_index {
     uint32_t arg;
     uint32_t arg2; // UINT32_MAX: none
     uint32_t mask;
-    uint32_t keys;                // distinct; lock of the predicate
-    bool has_variables;           // some clause matches every key
-    struct bl_index *next;        // lock: of those replaced
-    struct bl_clauses *otherwise; // for keys that are not here; or NULL
+    uint32_t keys;                      // distinct; lock of the predicate
+    bool has_variables;                 // some clause matches every key
+    _Atomic(uint32_t) asked;            // for the column
+    _Atomic(struct bl_column *) column; // release; NULL: none yet
+    struct bl_index *next;              // lock: of those replaced
+    struct bl_clauses *otherwise;       // for keys that are not here; or NULL
     struct bl_index_slot {
         _Atomic(bl_word) key;              // 0: free; set last
         struct bl_clause *single;          // const

@@ -130,6 +130,7 @@ static void add_to_all(struct bl_index *ix, struct bl_clause *c) {
 void bl_index_free(struct bl_index *ix) {
     for (uint64_t i = 0; i <= ix->mask; i++)
         free(bl_load_relaxed(&ix->slot[i].list));
+    free(bl_load_relaxed(&ix->column));
     free(ix->otherwise);
     free(ix);
 }
@@ -266,7 +267,8 @@ static void update(struct bl_pred *p, _Atomic(struct bl_index *) *where,
     if (ix == NULL)
         return;
     const bl_word key = clause_key(ix, c);
-    if (key == 0 || ix->has_variables || ix->keys * 2 > ix->mask) {
+    if (key == 0 || ix->has_variables || ix->keys * 2 > ix->mask ||
+        bl_load_relaxed(&ix->column) != NULL) {
         drop(p, where);
         return;
     }

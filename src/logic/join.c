@@ -17,6 +17,7 @@
 //
 #include "logic/join.h"
 
+#include "logic/column.h"
 #include "logic/error.h"
 #include "logic/index.h"
 
@@ -45,17 +46,30 @@ static bool source_of(const bl_word *var, size_t vars, bl_word w,
     return true;
 }
 
+// Reads one PUT instruction, at most.
+static bool decode_put(struct bl_join *j, const bl_word *var,
+                       const struct bl_env *e, const bl_word *pc,
+                       bl_word live) {
+    struct bl_join_source *const arg = &j->arg[pc[2]];
+    if (*pc == BL_OP_PUT_CONST)
+        return source_of(var, j->vars, pc[1], arg);
+    if (*pc == BL_OP_PUT_VAL_Y)
+        return ((live & BL_LIVE_ALL) || (live >> pc[1] & 1)) &&
+               source_of(var, j->vars, e->y[pc[1]], arg);
+    // A variable that is nowhere else: no cell has so small an address.
+    *arg = (struct bl_join_source){BL_FROM_FACT, UINT32_MAX, 1 + pc[2]};
+    return true;
+}
+
 // Reads `PUT..., DEALLOCATE, EXECUTE p`.
 static bool decode_call(struct bl_join *j, const bl_word *var,
                         const struct bl_env *e, const bl_word *pc) {
     const bl_word live = pc[-1];
     uint32_t set = 0;
-    for (; *pc == BL_OP_PUT_VAL_Y || *pc == BL_OP_PUT_CONST; pc += 3) {
-        const bool slot = *pc == BL_OP_PUT_VAL_Y;
-        if (pc[2] >= BL_JOIN_ARGS ||
-            (slot && !(live & BL_LIVE_ALL) && !(live >> pc[1] & 1)) ||
-            !source_of(var, j->vars, slot ? e->y[pc[1]] : pc[1],
-                       &j->arg[pc[2]]))
+    for (; *pc == BL_OP_PUT_VAL_Y || *pc == BL_OP_PUT_CONST ||
+           (*pc == BL_OP_PUT_VAR_X && pc[1] == pc[2]);
+         pc += 3) {
+        if (pc[2] >= BL_JOIN_ARGS || !decode_put(j, var, e, pc, live))
             return false;
         set |= 1U << pc[2];
     }
@@ -273,24 +287,26 @@ BL_INLINE enum bl_tabling_step look(struct run *r, uint64_t more) {
 }
 
 // Goes through the answers that are ready where all that is looked at is the
-// last token. The others, and the last one of each piece of the list, are left
-// to the way of all joins.
+// last token. The others, and those that begin a piece of the list, are left to
+// the way of all joins.
 static enum bl_tabling_step extend(struct run *r) {
     const struct bl_join *const j = r->j;
     const uint32_t out = j->out[j->outs - 1].i;
-    struct bl_index *const ix = bl_load_acquire(&j->p->index[j->bound_at]);
+    const struct bl_column *const column = bl_column_of(j->p, j->bound_at, out);
     const struct bl_answer_span span =
         bl_answers_ready(r->sg, r->cursor, j->outs);
     const struct bl_answer *a = span.at;
     enum bl_tabling_step step = BL_STEP_FAIL;
-    for (; ix != NULL && a < span.end && step == BL_STEP_FAIL; a++) {
+    for (; column != NULL && a < span.end && step == BL_STEP_FAIL; a++) {
         const struct bl_answer_end end = bl_answer_open_narrow(a);
         if (BL_UNLIKELY(end.parent == NULL || !is_constant(end.token)))
             break;
         struct bl_trie_node *const node = (void *)(uintptr_t)end.parent;
-        struct bl_clause_run facts = bl_index_find(ix, end.token);
-        for (; facts.at < facts.end && step == BL_STEP_FAIL; facts.at++) {
-            bl_answer_batch_add(&r->batch, node, (*facts.at)->key[out]);
+        const struct bl_column_slot *const s =
+            bl_column_find(column, end.token);
+        const bl_word *v = column->value + s->at;
+        for (uint32_t n = s->n; n > 0 && step == BL_STEP_FAIL; n--) {
+            bl_answer_batch_add(&r->batch, node, *v++);
             if (r->batch.n == BL_ANSWER_BATCH)
                 step = flush(r);
         }
