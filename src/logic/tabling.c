@@ -104,8 +104,22 @@ void bl_goal_queue(struct bl_tabler *t, struct bl_goal *g) {
     if (g->queued || g->consumers == NULL)
         return;
     g->queued = true;
+    g->work_prev = NULL;
     g->work_next = t->work;
+    *(t->work != NULL ? &t->work->work_prev : &t->work_last) = g;
     t->work = g;
+}
+
+// Takes the goal that has waited longest of those queued above `mark`. Others
+// add answers to it meanwhile, which its consumers then read together: a cycle
+// of goals is done in two rounds and not in as many as there are goals.
+static struct bl_goal *take_work(struct bl_tabler *t, struct bl_goal *mark) {
+    struct bl_goal **const bottom =
+        mark != NULL ? &mark->work_prev : &t->work_last;
+    struct bl_goal *const g = *bottom;
+    *bottom = g->work_prev;
+    *(g->work_prev != NULL ? &g->work_prev->work_next : &t->work) = mark;
+    return g;
 }
 
 static void depends_on(struct bl_tabler *t, uint64_t dfn) {
@@ -539,9 +553,7 @@ static bool advance(struct bl_machine *m, struct bl_goal *g,
     struct bl_tabler *const t = m->tabler;
     *step = BL_STEP_FAIL;
     if (t->work != g->work_mark) {
-        struct bl_goal *const w = t->work;
-        t->work = w->work_next;
-        *step = resume_from(m, begin_pass(w));
+        *step = resume_from(m, begin_pass(take_work(t, g->work_mark)));
     } else if (t->ready != g->ready_mark) {
         *step = resume_ready(m);
     } else if (t->waiting != g->waiting_mark) {
@@ -607,10 +619,12 @@ static void forget_younger(struct bl_tabler *t, const struct bl_goal *oldest) {
         (void)bl_consumers_free(c);
     }
     struct bl_goal *const work = t->work;
-    t->work = NULL;
     struct bl_goal **end = &t->work;
+    t->work_last = NULL;
     for (struct bl_goal *g = work; g != NULL; g = g->work_next) {
         if (g->dfn < dfn) {
+            g->work_prev = t->work_last;
+            t->work_last = g;
             *end = g;
             end = &g->work_next;
         }

@@ -14,7 +14,8 @@
 //
 // Generators are numbered in order of creation (dfn); `low` is the oldest one
 // a generator is known to depend on. Incomplete goals with new answers stand
-// on a stack of work, so that completion costs what changed. Each machine has
+// in a queue of work, so that completion costs what changed; a leader goes
+// through what was queued since it was made, oldest first. Each machine has
 // its own; tables may be shared, see <bigleaf/table.h>.
 //
 // The negation of a goal that is being evaluated waits until the goal is
@@ -39,8 +40,9 @@ struct bl_goal {
     uint64_t dfn;
     uint64_t low;
     struct bl_goal *below;     // next older incomplete goal
-    struct bl_goal *work_next; // on the stack of work
-    struct bl_goal *work_mark; // top of that stack when the goal was made
+    struct bl_goal *work_next; // queued before it
+    struct bl_goal *work_prev; // queued after it
+    struct bl_goal *work_mark; // queued last when the goal was made
     struct bl_goal *parent;    // generator that was running when it was called
     struct bl_consumer *consumers;
     struct bl_consumer *last_consumer;
@@ -51,7 +53,7 @@ struct bl_goal {
     struct bl_best *best;           // its current answers by key, see moded.h
     uint32_t node;                  // its number while absence.c is at work
     uint32_t vars;                  // free variables of the call
-    bool queued;                    // stands on the stack of work
+    bool queued;                    // stands in the queue of work
     bool grown;   // has answers since the last pass over its consumers
     bool shared;  // others add answers too (FS)
     bool negated; // its caller wants to know that there is no answer
@@ -80,6 +82,7 @@ struct bl_tabler {
     struct bl_table_thread *thread;
     struct bl_goal *top;       // newest incomplete goal
     struct bl_goal *work;      // goals with answers that may be unread
+    struct bl_goal *work_last; // of these, the one queued first
     struct bl_goal *generator; // the goal whose clauses or consumers run
     uint64_t next_dfn;
     bl_word *token;
