@@ -72,11 +72,23 @@ static bool insert_private(struct bl_memory *memory, struct bl_subgoal *sg,
     return i == b->n;
 }
 
+// Whether the answer is seen to be there, as mostly where threads work at one
+// call; the caller has entered the epoch, so what is the node's set now stays.
+BL_INLINE bool is_there(const struct bl_answer_made *a) {
+    // Acquire: pairs with growth, and with `bl_leaves_put`.
+    return a->home != NULL && bl_load_acquire(&a->node->leaves) == a->leaves &&
+           bl_load_acquire(a->home) == (uint32_t)a->token;
+}
+
 static bool insert_shared(struct bl_table_thread *thread, struct bl_subgoal *sg,
                           const struct bl_answer_batch *b) {
+    bl_retired_enter(&thread->retired, &thread->space->epochs);
     for (unsigned i = 0; i < b->n; i++) {
-        const enum bl_answer_result r = bl_shared_insert_at(
-            thread, sg->answers, b->made[i].node, b->made[i].token);
+        const struct bl_answer_made *const a = &b->made[i];
+        const enum bl_answer_result r =
+            is_there(a)
+                ? BL_ANSWER_REPEATED
+                : bl_shared_insert_at(thread, sg->answers, a->node, a->token);
         if (r == BL_ANSWER_NO_MEMORY)
             return false;
         sg->fresh += r == BL_ANSWER_NEW;

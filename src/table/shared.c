@@ -307,7 +307,6 @@ enum bl_answer_result bl_shared_insert_at(struct bl_table_thread *thread,
                                           struct bl_answers *answers,
                                           struct bl_trie_node *node,
                                           uint64_t token) {
-    bl_retired_enter(&thread->retired, &thread->space->epochs);
     return shared_leaf(thread, answers, node, token);
 }
 

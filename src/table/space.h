@@ -168,7 +168,8 @@ enum bl_answer_result bl_shared_insert(struct bl_table_thread *thread,
                                        struct bl_answers *answers,
                                        const uint64_t *tokens, size_t n);
 // The same in two steps: the node below which an answer of `n` tokens ends,
-// made if there is none, or NULL without memory; and the last token.
+// made if there is none, or NULL without memory; and the last token, before
+// which the caller enters the epoch.
 struct bl_trie_node *bl_shared_node(struct bl_table_thread *thread,
                                     struct bl_answers *answers,
                                     const uint64_t *tokens, size_t n);
