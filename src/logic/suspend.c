@@ -138,6 +138,7 @@ bool bl_suspend(struct bl_machine *m, struct bl_goal *of, const bl_word *var,
         if (c->join != NULL) // else the machine does it
             *c->join = j;
     }
+    of->calls = of->calls || c->join == NULL;
     if (of->last_consumer != NULL)
         of->last_consumer->next = c;
     else

@@ -77,7 +77,8 @@ static struct bl_goal *new_goal(struct bl_tabler *t, struct bl_subgoal *sg,
                           .dfn = dfn,
                           .low = dfn,
                           .below = t->top,
-                          .work_mark = t->work,
+                          .joins_mark = t->joins.newest,
+                          .calls_mark = t->calls.newest,
                           .ready_mark = t->ready,
                           .waiting_mark = t->waiting,
                           .parent = t->generator,
@@ -100,26 +101,43 @@ static void drop_goal(struct bl_tabler *t) {
     t->free_goals = g;
 }
 
+static struct bl_work *work_of(struct bl_tabler *t, const struct bl_goal *g) {
+    return g->calls ? &t->calls : &t->joins;
+}
+
 void bl_goal_queue(struct bl_tabler *t, struct bl_goal *g) {
     if (g->queued || g->consumers == NULL)
         return;
     g->queued = true;
+    struct bl_work *const w = work_of(t, g);
     g->work_prev = NULL;
-    g->work_next = t->work;
-    *(t->work != NULL ? &t->work->work_prev : &t->work_last) = g;
-    t->work = g;
+    g->work_next = w->newest;
+    *(w->newest != NULL ? &w->newest->work_prev : &w->oldest) = g;
+    w->newest = g;
 }
 
-// Takes the goal that has waited longest of those queued above `mark`. Others
-// add answers to it meanwhile, which its consumers then read together: a cycle
-// of goals is done in two rounds and not in as many as there are goals.
-static struct bl_goal *take_work(struct bl_tabler *t, struct bl_goal *mark) {
-    struct bl_goal **const bottom =
-        mark != NULL ? &mark->work_prev : &t->work_last;
-    struct bl_goal *const g = *bottom;
-    *bottom = g->work_prev;
-    *(g->work_prev != NULL ? &g->work_prev->work_next : &t->work) = mark;
+static struct bl_goal *take_work(struct bl_work *w, struct bl_goal *g) {
+    *(g->work_prev != NULL ? &g->work_prev->work_next : &w->newest) =
+        g->work_next;
+    *(g->work_next != NULL ? &g->work_next->work_prev : &w->oldest) =
+        g->work_prev;
     return g;
+}
+
+// The next goal of the leader's component to go on with, or NULL. Continuations
+// that may call new goals go first, and depth first as calls do: that keeps
+// components small. Of joins the one that has waited longest goes on, as the
+// answers it got meanwhile are read together: a cycle of goals is done in two
+// rounds and not in as many as there are goals.
+static struct bl_goal *next_work(struct bl_tabler *t,
+                                 const struct bl_goal *leader) {
+    struct bl_goal *const mark = leader->joins_mark;
+    if (t->calls.newest != leader->calls_mark)
+        return take_work(&t->calls, t->calls.newest);
+    return t->joins.newest != mark
+               ? take_work(&t->joins,
+                           mark != NULL ? mark->work_prev : t->joins.oldest)
+               : NULL;
 }
 
 static void depends_on(struct bl_tabler *t, uint64_t dfn) {
@@ -552,8 +570,9 @@ static bool advance(struct bl_machine *m, struct bl_goal *g,
                     enum bl_tabling_step *step) {
     struct bl_tabler *const t = m->tabler;
     *step = BL_STEP_FAIL;
-    if (t->work != g->work_mark) {
-        *step = resume_from(m, begin_pass(take_work(t, g->work_mark)));
+    struct bl_goal *const next = next_work(t, g);
+    if (next != NULL) {
+        *step = resume_from(m, begin_pass(next));
     } else if (t->ready != g->ready_mark) {
         *step = resume_ready(m);
     } else if (t->waiting != g->waiting_mark) {
@@ -608,6 +627,15 @@ static struct bl_consumer *keep_older(struct bl_consumer *c, uint64_t dfn,
     return first;
 }
 
+static void forget_work(struct bl_work *w, uint64_t dfn) {
+    struct bl_goal *next;
+    for (struct bl_goal *g = w->newest; g != NULL; g = next) {
+        next = g->work_next;
+        if (g->dfn >= dfn)
+            (void)take_work(w, g);
+    }
+}
+
 // Older goals must not find answers for those that go, from `oldest` on. All
 // their consumers are looked at again, which loses nothing.
 static void forget_younger(struct bl_tabler *t, const struct bl_goal *oldest) {
@@ -618,18 +646,8 @@ static void forget_younger(struct bl_tabler *t, const struct bl_goal *oldest) {
         c->next = NULL;
         (void)bl_consumers_free(c);
     }
-    struct bl_goal *const work = t->work;
-    struct bl_goal **end = &t->work;
-    t->work_last = NULL;
-    for (struct bl_goal *g = work; g != NULL; g = g->work_next) {
-        if (g->dfn < dfn) {
-            g->work_prev = t->work_last;
-            t->work_last = g;
-            *end = g;
-            end = &g->work_next;
-        }
-    }
-    *end = NULL;
+    forget_work(&t->joins, dfn);
+    forget_work(&t->calls, dfn);
     for (struct bl_goal *g = t->top; g != NULL; g = g->below) {
         struct bl_consumer *last;
         uint64_t freed = 0;

@@ -14,8 +14,8 @@
 //
 // Generators are numbered in order of creation (dfn); `low` is the oldest one
 // a generator is known to depend on. Incomplete goals with new answers stand
-// in a queue of work, so that completion costs what changed; a leader goes
-// through what was queued since it was made, oldest first. Each machine has
+// in one of two queues of work, so that completion costs what changed; a leader
+// goes through what was queued since it was made. Each machine has
 // its own; tables may be shared, see <bigleaf/table.h>.
 //
 // The negation of a goal that is being evaluated waits until the goal is
@@ -39,11 +39,12 @@ struct bl_goal {
     struct bl_pred *pred;
     uint64_t dfn;
     uint64_t low;
-    struct bl_goal *below;     // next older incomplete goal
-    struct bl_goal *work_next; // queued before it
-    struct bl_goal *work_prev; // queued after it
-    struct bl_goal *work_mark; // queued last when the goal was made
-    struct bl_goal *parent;    // generator that was running when it was called
+    struct bl_goal *below;      // next older incomplete goal
+    struct bl_goal *work_next;  // queued before it
+    struct bl_goal *work_prev;  // queued after it
+    struct bl_goal *joins_mark; // the newest of both queues when the goal
+    struct bl_goal *calls_mark; // was made
+    struct bl_goal *parent;     // generator that was running when it was called
     struct bl_consumer *consumers;
     struct bl_consumer *last_consumer;
     struct bl_consumer *unvisited;  // first one added since the last pass
@@ -53,9 +54,10 @@ struct bl_goal {
     struct bl_best *best;           // its current answers by key, see moded.h
     uint32_t node;                  // its number while absence.c is at work
     uint32_t vars;                  // free variables of the call
-    bool queued;                    // stands in the queue of work
+    bool queued;                    // stands in a queue of work
     bool grown;   // has answers since the last pass over its consumers
     bool shared;  // others add answers too (FS)
+    bool calls;   // some consumer is no join
     bool negated; // its caller wants to know that there is no answer
     bool settled; // has all its answers, though its component goes on
 };
@@ -80,9 +82,12 @@ struct bl_consumer {
 
 struct bl_tabler {
     struct bl_table_thread *thread;
-    struct bl_goal *top;       // newest incomplete goal
-    struct bl_goal *work;      // goals with answers that may be unread
-    struct bl_goal *work_last; // of these, the one queued first
+    struct bl_goal *top; // newest incomplete goal
+    // Goals with answers that may be unread: with joins as consumers, and with
+    // others too.
+    struct bl_work {
+        struct bl_goal *newest, *oldest;
+    } joins, calls;
     struct bl_goal *generator; // the goal whose clauses or consumers run
     uint64_t next_dfn;
     bl_word *token;
