@@ -4,6 +4,7 @@
 //
 #include "logic/tabling.h"
 
+#include "logic/cleanup.h"
 #include "logic/engine.h"
 #include "logic/error.h"
 #include "logic/join.h"
@@ -138,6 +139,11 @@ static struct bl_goal *next_work(struct bl_tabler *t,
                ? take_work(&t->joins,
                            mark != NULL ? mark->work_prev : t->joins.oldest)
                : NULL;
+}
+
+// Has all its answers: one without variables has one at most.
+static bool is_goal_decided(const struct bl_goal *g) {
+    return g->settled || (g->vars == 0 && bl_answer_any(g->sg));
 }
 
 static void depends_on(struct bl_tabler *t, uint64_t dfn) {
@@ -323,14 +329,12 @@ static enum bl_tabling_step consume(struct bl_machine *m, struct bl_goal *g,
                                                     : BL_STEP_THROW;
 }
 
-// Whether a goal has all its answers; one without variables has one at most.
 static bool is_decided(const struct bl_subgoal *sg) {
     if (sg->state == BL_COMPLETE)
         return true;
     if (sg->state == BL_FRESH)
         return bl_subgoal_completed_elsewhere(sg);
-    const struct bl_goal *const g = goal_of(sg);
-    return g->settled || (g->vars == 0 && bl_answer_any(sg));
+    return is_goal_decided(goal_of(sg));
 }
 
 // The call whose arguments are in the registers; NULL: *step says why.
@@ -432,12 +436,30 @@ static enum bl_tabling_step insert(struct bl_machine *m, struct bl_goal *g,
     return BL_STEP_THROW;
 }
 
+// Early completion: a goal without variables needs no second answer, so what
+// else its clauses or its consumer could do is cut away. The choice point of a
+// resumption stays, for the consumers that come next.
+static enum bl_tabling_step decide(struct bl_machine *m, struct bl_goal *g) {
+    struct bl_choice *b = m->b;
+    if (insert(m, g, NULL, 0) == BL_STEP_THROW)
+        return BL_STEP_THROW;
+    while (b->alt != bl_code_generator && b->alt != bl_code_resume)
+        b = b->prev;
+    if (m->cleanups > 0 && !bl_cleanup_above(m, b))
+        return BL_STEP_THROW;
+    m->b = b;
+    m->hb = b->h;
+    return BL_STEP_FAIL;
+}
+
 enum bl_tabling_step bl_tabling_new_answer(struct bl_machine *m) {
     const struct bl_env *const e = m->e;
     struct bl_goal *const g = (struct bl_goal *)(void *)bl_ptr(e->y[0]);
     const size_t n = e->n - 1;
     if (BL_UNLIKELY(g->pred->modes != NULL))
         return bl_moded_answer(m, g, e->y + 1, n);
+    if (BL_UNLIKELY(n == 0))
+        return decide(m, g);
     uint64_t token[8];
     if (n <= BL_ARRAY_LEN(token)) {
         size_t i = 0;
@@ -470,7 +492,8 @@ static enum bl_tabling_step resume_from(struct bl_machine *m,
             continue;
         }
         struct bl_answer_cursor look = c->cursor;
-        if (bl_answer_next_fast(c->of->sg, &look) == NULL)
+        if (bl_answer_next_fast(c->of->sg, &look) == NULL ||
+            is_goal_decided(c->producer))
             continue;
         if (!bl_resume(m, c))
             return BL_STEP_THROW;
@@ -493,7 +516,9 @@ enum bl_tabling_step bl_tabling_retry_resume(struct bl_machine *m) {
     struct bl_consumer *const c =
         (struct bl_consumer *)(void *)bl_ptr(b->arg[0]);
     const struct bl_answer *const a =
-        c != NULL ? bl_answer_next_fast(c->of->sg, &c->cursor) : NULL;
+        c != NULL && !is_goal_decided(c->producer)
+            ? bl_answer_next_fast(c->of->sg, &c->cursor)
+            : NULL;
     if (BL_LIKELY(a != NULL))
         return take_answer(m, c->of->sg, a, b->arg + RESUME_WORDS, c->vars);
     bl_choice_pop(m);
@@ -539,7 +564,8 @@ static enum bl_tabling_step complete(struct bl_machine *m, struct bl_goal *g,
     return negated ? hold_if_absent(sg) : return_answers(m, sg, vars, n);
 }
 
-// The goal depends on an older one: its caller waits as its consumer.
+// The goal depends on an older one: its caller waits as its consumer, unless
+// there is nothing left to wait for.
 static enum bl_tabling_step merge(struct bl_machine *m, struct bl_goal *g,
                                   const bl_word *vars, size_t n) {
     struct bl_tabler *const t = m->tabler;
@@ -549,6 +575,8 @@ static enum bl_tabling_step merge(struct bl_machine *m, struct bl_goal *g,
     bl_choice_pop(m);
     if (g->negated)
         return await_absence(m, g);
+    if (is_goal_decided(g))
+        return return_answers(m, g->sg, vars, n);
     return bl_suspend(m, g, vars, n, m->e, m->cp) ? BL_STEP_FAIL
                                                   : BL_STEP_THROW;
 }
