@@ -78,31 +78,40 @@ size_t bl_utf8_length(const char *s) {
     return n;
 }
 
-static void put_json_ascii(struct bl_text *t, unsigned char c) {
+static size_t json_ascii(char c, char out[6]) {
     if (c == '"' || c == '\\') {
-        bl_text_char(t, '\\');
-        bl_text_char(t, (char)c);
-    } else if (c < 0x20) {
-        bl_text_str(t, "\\u00");
-        bl_text_char(t, "0123456789abcdef"[c >> 4]);
-        bl_text_char(t, "0123456789abcdef"[c & 15]);
-    } else {
-        bl_text_char(t, (char)c);
+        out[0] = '\\';
+        out[1] = c;
+        return 2;
     }
+    if ((unsigned char)c >= 0x20) {
+        out[0] = c;
+        return 1;
+    }
+    static const char digits[] = "0123456789abcdef";
+    const char code[6] = {'\\', 'u', '0', '0', digits[c >> 4], digits[c & 15]};
+    for (size_t i = 0; i < sizeof code; i++)
+        out[i] = code[i];
+    return sizeof code;
+}
+
+size_t bl_json_char(const char **s, char out[6]) {
+    const size_t n = bl_utf8_length(*s);
+    const char *const from = n > 0 ? *s : "\xef\xbf\xbd";
+    const size_t length = n > 0 ? n : 3;
+    *s += n > 0 ? n : 1;
+    if (n == 1)
+        return json_ascii(*from, out);
+    for (size_t i = 0; i < length; i++)
+        out[i] = from[i];
+    return length;
 }
 
 void bl_text_json(struct bl_text *t, const char *s) {
+    char c[6];
     bl_text_char(t, '"');
-    while (*s) {
-        const size_t n = bl_utf8_length(s);
-        if (n == 1)
-            put_json_ascii(t, (unsigned char)*s);
-        else if (n)
-            bl_text_bytes(t, s, n);
-        else
-            bl_text_str(t, "\xef\xbf\xbd");
-        s += n ? n : 1;
-    }
+    while (*s)
+        bl_text_bytes(t, c, bl_json_char(&s, c));
     bl_text_char(t, '"');
 }
 

@@ -29,7 +29,10 @@ void bl_text_hex(struct bl_text *t, uint64_t x); // with 0x in front
 // Bytes of the UTF-8 character at `s`, which is not at its end; 0: none is
 // there, as file names may be anything, and may be cut.
 size_t bl_utf8_length(const char *s);
-// A JSON string with its quotes; bytes that are no UTF-8 become U+FFFD.
+// The character at *s as a JSON string has it; *s moves behind it. Bytes that
+// are no UTF-8 become U+FFFD. Returns how many bytes it takes, at most 6.
+size_t bl_json_char(const char **s, char out[6]);
+// A JSON string with its quotes.
 void bl_text_json(struct bl_text *t, const char *s);
 
 // Length of `s`, at most `limit`.

@@ -7,16 +7,10 @@
 #include <string.h>
 
 static void put_string(FILE *out, const char *s) {
+    char c[6];
     fputc('"', out);
-    for (; *s; s++) {
-        const unsigned char c = (unsigned char)*s;
-        if (c == '"' || c == '\\')
-            fprintf(out, "\\%c", c);
-        else if (c < 0x20)
-            fprintf(out, "\\u%04x", c);
-        else
-            fputc(c, out);
-    }
+    while (*s)
+        fwrite(c, 1, bl_json_char(&s, c), out);
     fputc('"', out);
 }
 
@@ -41,20 +35,9 @@ void bl_json_close(struct bl_json *j, char bracket) {
     j->comma = true;
 }
 
-// Bytes that are no UTF-8 (file names may be anything) are written as U+FFFD.
 void bl_json_string(struct bl_json *j, const char *key, const char *value) {
     begin(j, key);
-    char *clean = bl_xrealloc(NULL, 3 * strlen(value) + 1);
-    size_t n = 0;
-    for (const char *s = value; *s;) {
-        const size_t length = bl_utf8_length(s);
-        memcpy(clean + n, length ? s : "\xef\xbf\xbd", length ? length : 3);
-        n += length ? length : 3;
-        s += length ? length : 1;
-    }
-    clean[n] = '\0';
-    put_string(j->out, clean);
-    free(clean);
+    put_string(j->out, value);
 }
 
 void bl_json_u64(struct bl_json *j, const char *key, uint64_t value) {

@@ -30,20 +30,11 @@ static void push(struct json *j, struct item i) {
 }
 
 static void string(struct bl_out *o, const char *s, size_t n) {
+    const char *const end = s + n;
+    char c[6];
     bl_out_char(o, '"');
-    for (size_t i = 0; i < n; i++) {
-        const unsigned char c = (unsigned char)s[i];
-        char code[8];
-        if (c == '"' || c == '\\') {
-            bl_out_char(o, '\\');
-            bl_out_char(o, (char)c);
-        } else if (c < 32) {
-            snprintf(code, sizeof code, "\\u%04x", c);
-            bl_out_str(o, code);
-        } else {
-            bl_out_char(o, (char)c);
-        }
-    }
+    while (s < end)
+        bl_out_bytes(o, c, bl_json_char(&s, c));
     bl_out_char(o, '"');
 }
 
