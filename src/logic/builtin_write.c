@@ -239,12 +239,18 @@ static int set_operator(struct bl_machine *m, int64_t priority, bl_word type,
     if (name == BL_ATOM(nil) || name == BL_ATOM(braces) ||
         (name == BL_ATOM(bar) && !may_be_bar(priority, type)))
         return bl_throw_permission(m, BL_ATOM_create, BL_ATOM_operator, name);
-    if (!bl_op_has_room(name))
-        return bl_throw_resource(m, "operators");
-    if (!bl_op_set(name, (enum bl_known_atom)bl_index_of(type),
-                   (uint32_t)priority))
+    switch (bl_op_set(name, (enum bl_known_atom)bl_index_of(type),
+                      (uint32_t)priority)) {
+    case BL_OP_SET:
+        return BL_TRUE;
+    case BL_OP_NO_TYPE:
         return bl_throw_domain(m, "operator_specifier", type);
-    return BL_TRUE;
+    case BL_OP_CLASH:
+        return bl_throw_permission(m, BL_ATOM_create, BL_ATOM_operator, name);
+    case BL_OP_FULL:
+        return bl_throw_resource(m, "operators");
+    }
+    return BL_THROW;
 }
 
 static bool ends_open(bl_word list) {

@@ -7,7 +7,7 @@
 
 #include <pthread.h>
 
-enum { SLOT_BITS = 11, SLOTS = 1 << SLOT_BITS, SPARE = 256 };
+enum { SLOT_BITS = 11, SLOTS = 1 << SLOT_BITS };
 
 // priority | type << 16 per use; 0: none
 struct slot {
@@ -56,34 +56,48 @@ bool bl_op_is_any(bl_word atom) {
            bl_op_find(atom, BL_POSTFIX, &o);
 }
 
-bool bl_op_has_room(bl_word atom) {
-    pthread_mutex_lock(&op_lock);
-    // threads that ask at once may pass the limit by one each
-    const bool room =
-        bl_load_relaxed(&slot_of(atom)->atom) != 0 || used < SLOTS / 2 - SPARE;
-    pthread_mutex_unlock(&op_lock);
-    return room;
+// BL_OP_USES: none.
+static enum bl_op_use use_of(enum bl_known_atom type) {
+    if (type == BL_ATOM_fy || type == BL_ATOM_fx)
+        return BL_PREFIX;
+    if (type == BL_ATOM_xfx || type == BL_ATOM_xfy || type == BL_ATOM_yfx)
+        return BL_INFIX;
+    if (type == BL_ATOM_xf || type == BL_ATOM_yf)
+        return BL_POSTFIX;
+    return BL_OP_USES;
 }
 
-bool bl_op_set(bl_word atom, enum bl_known_atom type, uint32_t priority) {
-    enum bl_op_use use;
-    if (type == BL_ATOM_fy || type == BL_ATOM_fx)
-        use = BL_PREFIX;
-    else if (type == BL_ATOM_xfx || type == BL_ATOM_xfy || type == BL_ATOM_yfx)
-        use = BL_INFIX;
-    else if (type == BL_ATOM_xf || type == BL_ATOM_yf)
-        use = BL_POSTFIX;
-    else
-        return false;
-    pthread_mutex_lock(&op_lock);
+static bool is_used(struct slot *s, enum bl_op_use use) {
+    return (bl_load_relaxed(&s->use[use]) & 0xffff) != 0;
+}
+
+// The lock is held.
+static enum bl_op_result set_locked(bl_word atom, enum bl_op_use use,
+                                    uint64_t value) {
     struct slot *const s = slot_of(atom);
-    bl_store_release(&s->use[use], priority | (uint64_t)type << 16);
+    if ((value & 0xffff) != 0 && ((use == BL_INFIX && is_used(s, BL_POSTFIX)) ||
+                                  (use == BL_POSTFIX && is_used(s, BL_INFIX))))
+        return BL_OP_CLASH;
+    if (bl_load_relaxed(&s->atom) == 0 && used == SLOTS / 2)
+        return BL_OP_FULL;
+    bl_store_release(&s->use[use], value);
     if (bl_load_relaxed(&s->atom) == 0) {
-        BL_CHECK(++used < SLOTS / 2);
+        used++;
         bl_store_release(&s->atom, atom);
     }
+    return BL_OP_SET;
+}
+
+enum bl_op_result bl_op_set(bl_word atom, enum bl_known_atom type,
+                            uint32_t priority) {
+    const enum bl_op_use use = use_of(type);
+    if (use == BL_OP_USES)
+        return BL_OP_NO_TYPE;
+    pthread_mutex_lock(&op_lock);
+    const enum bl_op_result r =
+        set_locked(atom, use, priority | (uint64_t)type << 16);
     pthread_mutex_unlock(&op_lock);
-    return true;
+    return r;
 }
 
 void bl_op_each(void (*f)(bl_word atom, struct bl_op op, void *arg),

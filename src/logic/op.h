@@ -20,9 +20,15 @@ struct bl_op {
 void bl_ops_init(void);
 bool bl_op_find(bl_word atom, enum bl_op_use use, struct bl_op *out);
 bool bl_op_is_any(bl_word atom);
-bool bl_op_has_room(bl_word atom); // or the table is full
-// False where `type` is no operator type.
-bool bl_op_set(bl_word atom, enum bl_known_atom type, uint32_t priority);
+// CLASH: a name is not infix and postfix at once.
+enum bl_op_result {
+    BL_OP_SET,
+    BL_OP_NO_TYPE, // `type` is none of xfx, xfy, ...
+    BL_OP_CLASH,
+    BL_OP_FULL
+};
+enum bl_op_result bl_op_set(bl_word atom, enum bl_known_atom type,
+                            uint32_t priority);
 // Calls back for every operator.
 void bl_op_each(void (*f)(bl_word atom, struct bl_op op, void *arg), void *arg);
 
