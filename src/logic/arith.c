@@ -36,12 +36,17 @@ enum arith_kind {
     X(bit_or, 2, INT_TWO)                                                      \
     X(xor, 2, INT_TWO)                                                         \
     X(gcd, 2, INT_TWO)                                                         \
+    X(lcm, 2, INT_TWO)                                                         \
+    X(getbit, 2, INT_TWO)                                                      \
     X(pow, 2, ANY)                                                             \
     X(caret, 2, ANY)                                                           \
     X(min, 2, ANY)                                                             \
     X(max, 2, ANY)                                                             \
     X(atan2, 2, FLOAT_TWO)                                                     \
     X(atan, 2, FLOAT_TWO)                                                      \
+    X(log, 2, FLOAT_TWO)                                                       \
+    X(copysign, 2, FLOAT_TWO)                                                  \
+    X(nexttoward, 2, FLOAT_TWO)                                                \
     X(truediv, 2, FLOAT_TWO)                                                   \
     X(minus, 1, ANY)                                                           \
     X(plus, 1, ANY)                                                            \
@@ -49,6 +54,8 @@ enum arith_kind {
     X(sign, 1, ANY)                                                            \
     X(bit_not, 1, INT_ONE)                                                     \
     X(msb, 1, INT_ONE)                                                         \
+    X(lsb, 1, INT_ONE)                                                         \
+    X(popcount, 1, INT_ONE)                                                    \
     X(succ, 1, INT_ONE)                                                        \
     X(random, 1, INT_ONE)                                                      \
     X(sqrt, 1, FLOAT_ONE)                                                      \
@@ -58,6 +65,14 @@ enum arith_kind {
     X(asin, 1, FLOAT_ONE)                                                      \
     X(acos, 1, FLOAT_ONE)                                                      \
     X(atan, 1, FLOAT_ONE)                                                      \
+    X(sinh, 1, FLOAT_ONE)                                                      \
+    X(cosh, 1, FLOAT_ONE)                                                      \
+    X(tanh, 1, FLOAT_ONE)                                                      \
+    X(asinh, 1, FLOAT_ONE)                                                     \
+    X(acosh, 1, FLOAT_ONE)                                                     \
+    X(atanh, 1, FLOAT_ONE)                                                     \
+    X(cot, 1, FLOAT_ONE)                                                       \
+    X(acot, 1, FLOAT_ONE)                                                      \
     X(exp, 1, FLOAT_ONE)                                                       \
     X(log, 1, FLOAT_ONE)                                                       \
     X(log2, 1, FLOAT_ONE)                                                      \
@@ -203,6 +218,22 @@ static int shift(struct bl_machine *m, int64_t a, int64_t by,
     return set_int(m, r, out);
 }
 
+static int lcm(struct bl_machine *m, int64_t a, int64_t b, struct bl_num *out) {
+    const int64_t d = gcd(a, b);
+    int64_t r = 0;
+    if (d != 0 && __builtin_mul_overflow(a / d, b, &r))
+        return bl_throw_evaluation(m, BL_ATOM_int_overflow);
+    return set_int(m, r < 0 ? -r : r, out);
+}
+
+static int get_bit(struct bl_machine *m, int64_t a, int64_t i,
+                   struct bl_num *out) {
+    if (a < 0 || i < 0)
+        return bl_throw_type(m, BL_ATOM_not_less_than_zero,
+                             bl_int(a < 0 ? a : i));
+    return set_int(m, i > 62 ? 0 : a >> i & 1, out);
+}
+
 static int apply_ints(struct bl_machine *m, enum bl_known_atom op, int64_t a,
                       int64_t b, struct bl_num *out) {
     const bool divides = op == BL_ATOM_intdiv || op == BL_ATOM_mod ||
@@ -227,6 +258,10 @@ static int apply_ints(struct bl_machine *m, enum bl_known_atom op, int64_t a,
         return set_int(m, a | b, out);
     if (op == BL_ATOM_xor)
         return set_int(m, a ^ b, out);
+    if (op == BL_ATOM_lcm)
+        return lcm(m, a, b, out);
+    if (op == BL_ATOM_getbit)
+        return get_bit(m, a, b, out);
     return set_int(m, gcd(a, b), out);
 }
 
@@ -245,6 +280,10 @@ static int apply_int(struct bl_machine *m, enum bl_known_atom op, int64_t a,
         return set_int(m, a + 1, out);
     if (op == BL_ATOM_msb && a > 0)
         return set_int(m, bl_log2_floor((uint64_t)a), out);
+    if (op == BL_ATOM_lsb && a > 0)
+        return set_int(m, __builtin_ctzll((uint64_t)a), out);
+    if (op == BL_ATOM_popcount && a >= 0)
+        return set_int(m, __builtin_popcountll((uint64_t)a), out);
     if (op == BL_ATOM_random && a > 0)
         return set_int(m, (int64_t)(next_random(m) % (uint64_t)a), out);
     return bl_throw_type(m, BL_ATOM_not_less_than_zero, bl_int(a));
@@ -252,36 +291,66 @@ static int apply_int(struct bl_machine *m, enum bl_known_atom op, int64_t a,
 
 // ---- doubles
 
+// Outside of it the function has no value.
+static bool in_domain(enum bl_known_atom op, double d) {
+    if (op == BL_ATOM_log || op == BL_ATOM_log2)
+        return d > 0;
+    return (op != BL_ATOM_cot && op != BL_ATOM_acot) || d != 0;
+}
+
+static double function(enum bl_known_atom op, double d) {
+    static const struct {
+        enum bl_known_atom op;
+        double (*f)(double);
+    } libm[] = {{BL_ATOM_sqrt, sqrt},
+                {BL_ATOM_sin, sin},
+                {BL_ATOM_cos, cos},
+                {BL_ATOM_tan, tan},
+                {BL_ATOM_asin, asin},
+                {BL_ATOM_acos, acos},
+                {BL_ATOM_atan, atan},
+                {BL_ATOM_sinh, sinh},
+                {BL_ATOM_cosh, cosh},
+                {BL_ATOM_tanh, tanh},
+                {BL_ATOM_asinh, asinh},
+                {BL_ATOM_acosh, acosh},
+                {BL_ATOM_atanh, atanh},
+                {BL_ATOM_exp, exp},
+                {BL_ATOM_log, log},
+                {BL_ATOM_log2, log2},
+                {BL_ATOM_float_integer_part, trunc}};
+    for (size_t i = 0; i < BL_ARRAY_LEN(libm); i++) {
+        if (libm[i].op == op)
+            return libm[i].f(d);
+    }
+    if (op == BL_ATOM_cot)
+        return 1 / tan(d);
+    if (op == BL_ATOM_acot)
+        return atan(1 / d);
+    return op == BL_ATOM_float_fractional_part ? d - trunc(d) : d;
+}
+
 static int apply_float(struct bl_machine *m, enum bl_known_atom op, double d,
                        struct bl_num *out) {
-    if ((op == BL_ATOM_log || op == BL_ATOM_log2) && d <= 0)
-        return bl_throw_evaluation(m, BL_ATOM_undefined);
-    double r = d;
-    if (op == BL_ATOM_sqrt)
-        r = sqrt(d);
-    else if (op == BL_ATOM_sin)
-        r = sin(d);
-    else if (op == BL_ATOM_cos)
-        r = cos(d);
-    else if (op == BL_ATOM_tan)
-        r = tan(d);
-    else if (op == BL_ATOM_asin)
-        r = asin(d);
-    else if (op == BL_ATOM_acos)
-        r = acos(d);
-    else if (op == BL_ATOM_atan)
-        r = atan(d);
-    else if (op == BL_ATOM_exp)
-        r = exp(d);
-    else if (op == BL_ATOM_log)
-        r = log(d);
-    else if (op == BL_ATOM_log2)
-        r = log2(d);
-    else if (op == BL_ATOM_float_integer_part)
-        r = trunc(d);
-    else if (op == BL_ATOM_float_fractional_part)
-        r = d - trunc(d);
-    return set_float(m, r, out);
+    return in_domain(op, d) ? set_float(m, function(op, d), out)
+                            : bl_throw_evaluation(m, BL_ATOM_undefined);
+}
+
+static int apply_floats(struct bl_machine *m, enum bl_known_atom op, double a,
+                        double b, struct bl_num *out) {
+    if (op == BL_ATOM_truediv)
+        return b == 0 ? bl_throw_evaluation(m, BL_ATOM_zero_divisor)
+                      : set_float(m, a / b, out);
+    if (op == BL_ATOM_copysign)
+        return set_float(m, copysign(a, b), out);
+    if (op == BL_ATOM_nexttoward)
+        return set_float(m, nexttoward(a, (long double)b), out);
+    if (op == BL_ATOM_log)
+        return a > 0 && b > 0 && a != 1
+                   ? set_float(m, log(b) / log(a), out)
+                   : bl_throw_evaluation(m, BL_ATOM_undefined);
+    return a == 0 && b == 0 ? bl_throw_evaluation(m, BL_ATOM_undefined)
+                            : set_float(m, atan2(a, b), out);
 }
 
 static int to_integer(struct bl_machine *m, enum bl_known_atom op, double d,
@@ -425,11 +494,7 @@ int bl_arith_apply(struct bl_machine *m, int operation, struct bl_num a,
     case FLOAT_ONE:
         return apply_float(m, o->name, as_float(a), out);
     case FLOAT_TWO:
-        if (o->name == BL_ATOM_truediv)
-            return as_float(b) == 0
-                       ? bl_throw_evaluation(m, BL_ATOM_zero_divisor)
-                       : set_float(m, as_float(a) / as_float(b), out);
-        return set_float(m, atan2(as_float(a), as_float(b)), out);
+        return apply_floats(m, o->name, as_float(a), as_float(b), out);
     case ANY:
         return any(m, o, a, b, out);
     }

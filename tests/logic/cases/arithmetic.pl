@@ -1,0 +1,20 @@
+% SPDX-License-Identifier: MIT
+%: args -g main
+%> 0.6420926 0.7853982 1.1752012 1.5430806 0.7615942
+%> 0.8813736 0.0 0.5493061 3.0 -2.5
+%> 12 1 0 3 3
+%> undefined
+%> undefined
+%> undefined
+%> int_overflow
+%> 0.1
+main :-
+    row([cot(1), acot(1), sinh(1), cosh(1), tanh(1)]),
+    row([asinh(1), acosh(1), atanh(0.5), log(2, 8), copysign(2.5, -1)]),
+    X1 is lcm(4, 6), X2 is getbit(5, 2), X3 is getbit(5, 1), X4 is lsb(8), X5 is popcount(7),
+    format("~w ~w ~w ~w ~w~n", [X1, X2, X3, X4, X5]),
+    error(cot(0)), error(atan2(0, 0)), error(log(1, 2)), error(lcm(1 << 59, 3)),
+    Y is nexttoward(0.1, 1), Z is round(Y * 1000) / 1000, writeln(Z).
+row(L) :- findall(A, ( member(E, L), X is E, Y is round(X * 1.0e7) / 1.0e7, A = Y ), As),
+    atomic_list_concat(As, ' ', T), writeln(T).
+error(E) :- catch(( X is E, writeln(X) ), error(evaluation_error(W), _), writeln(W)).
