@@ -12,7 +12,10 @@
 #include <sys/resource.h>
 #include <time.h>
 
-// ---- global variables: per machine; a value is a record
+// ---- global variables: per machine. A value is a record, or, where b_setval/2
+// set it, a term of the heap: in a list from the oldest cell, so that
+// backtracking takes it back. A value that is a level is none: the record holds
+// a newer one.
 
 struct bl_globals {
     struct bl_globals *next;
@@ -26,6 +29,17 @@ static struct bl_globals *find_global(const struct bl_machine *m,
     while (g != NULL && g->name != name)
         g = g->next;
     return g;
+}
+
+// The value's cell in the list, or NULL.
+static bl_word *find_term(const struct bl_machine *m, bl_word name) {
+    bl_word list = *bl_global_list(m);
+    for (; bl_tag(list) == BL_LST; list = bl_ptr(list)[1]) {
+        bl_word *const pair = bl_ptr(bl_ptr(list)[0]);
+        if (pair[1] == name)
+            return &pair[2];
+    }
+    return NULL;
 }
 
 static int nb_setval_2(struct bl_machine *m, bl_word *a) {
@@ -47,20 +61,42 @@ static int nb_setval_2(struct bl_machine *m, bl_word *a) {
         bl_record_free(g->value);
     }
     g->value = r;
+    bl_word *const cell = find_term(m, name);
+    if (cell != NULL)
+        *cell = bl_level(0); // not on the trail: this stays
     return BL_TRUE;
 }
 
-static int nb_getval_2(struct bl_machine *m, bl_word *a) {
+static int getval_2(struct bl_machine *m, bl_word *a) {
     bl_word name;
     bl_word value;
     if (bl_take_atom(m, a[0], &name) != BL_TRUE)
         return BL_THROW;
+    const bl_word *const cell = find_term(m, name);
+    if (cell != NULL && bl_tag(*cell) != BL_LVL)
+        return bl_answer(m, a[1], *cell);
     const struct bl_globals *const g = find_global(m, name);
     if (g == NULL)
         return bl_throw_existence(m, BL_ATOM_variable, name);
     if (!bl_record_load(m, g->value, &value))
         return BL_THROW;
     return bl_answer(m, a[1], value);
+}
+
+static int b_setval_2(struct bl_machine *m, bl_word *a) {
+    bl_word name;
+    if (bl_take_atom(m, a[0], &name) != BL_TRUE)
+        return BL_THROW;
+    const bl_word value = bl_deref(a[1]);
+    bl_word *const cell = find_term(m, name);
+    if (cell != NULL) {
+        bl_assign(m, cell, value);
+        return BL_TRUE;
+    }
+    const bl_word pair = bl_struct2(m, BL_ATOM(minus), name, value);
+    bl_word *const list = bl_global_list(m);
+    bl_assign(m, list, bl_list_cell(m, pair, *list));
+    return BL_TRUE;
 }
 
 void bl_globals_drop(struct bl_machine *m) {
@@ -257,7 +293,8 @@ void bl_builtins_flag(void) {
         {"set_prolog_flag", 2, set_flag_2},
     };
     static const struct bl_builtin_row rows[] = {
-        {"nb_setval", 2, nb_setval_2}, {"nb_getval", 2, nb_getval_2},
+        {"b_setval", 2, b_setval_2},   {"b_getval", 2, getval_2},
+        {"nb_setval", 2, nb_setval_2}, {"nb_getval", 2, getval_2},
         {"$flags", 1, flags_1},        {"statistics", 2, statistics_2},
         {"get_time", 1, get_time_1},   {"set_random", 1, set_random_1},
     };

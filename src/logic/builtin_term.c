@@ -373,15 +373,12 @@ static bl_word *argument(struct bl_machine *m, const bl_word *a, int *r) {
     return NULL;
 }
 
-// On the trail: the old value, then the cell marked as assigned.
 static int setarg_3(struct bl_machine *m, bl_word *a) {
     int r;
     bl_word *const cell = argument(m, a, &r);
     if (cell == NULL)
         return r;
-    *m->tr++ = *cell;
-    *m->tr++ = bl_make(cell, BL_STR);
-    *cell = bl_deref(a[2]);
+    bl_assign(m, cell, bl_deref(a[2]));
     return BL_TRUE;
 }
 

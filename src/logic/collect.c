@@ -30,6 +30,7 @@ struct collector {
     bl_word *from, *end; // the segment
     bl_word *to;         // the buffer: word i will be at from + i
     size_t used;
+    bl_word *value; // what cells that were assigned hold; NULL: there are none
 };
 
 static bl_word mark(size_t offset, bl_word flags) {
@@ -128,18 +129,49 @@ static void forward_environments(struct collector *c, struct bl_machine *m) {
     }
 }
 
-static void forward_trail(struct collector *c, struct bl_machine *m) {
-    for (bl_word *tr = m->b->tr; tr < m->tr; tr++) {
-        bl_word *const cell = bl_ptr(*tr);
-        // Names of cells above `from` are left from before a cut; resetting
-        // them when all above is dropped does no harm.
+// Calls `f` for each older cell that the trail names since the choice point;
+// `old` is the value it had before an assignment, or NULL. From the top, where
+// a marked cell tells that the word below is its old value. Names of cells
+// above `from` are left from before a cut; resetting them when all above is
+// dropped does no harm.
+static void each_trailed(struct collector *c, struct bl_machine *m,
+                         void (*f)(struct collector *c, bl_word *cell,
+                                   bl_word *old, size_t i)) {
+    for (bl_word *tr = m->tr; tr > m->b->tr;) {
+        bl_word *const cell = bl_ptr(*--tr);
+        const bool assigned = bl_tag(*tr) != BL_REF;
+        tr -= assigned;
         if (cell < c->from)
-            *cell = forward(c, *cell);
+            f(c, cell, assigned ? tr : NULL, (size_t)(tr - m->b->tr));
     }
 }
 
-// Assignments are on the trail as an old value and a marked cell; cells inside
-// the segment move, so the segment is left alone where there are any.
+static void forward_cell(struct collector *c, bl_word *cell, bl_word *old,
+                         size_t i) {
+    (void)i;
+    (void)old;
+    *cell = forward(c, *cell);
+}
+
+// A cell that was assigned may be named more than once: meanwhile it holds the
+// number of the name that was met first.
+static void forward_once(struct collector *c, bl_word *cell, bl_word *old,
+                         size_t i) {
+    if (!is_mark(*cell)) {
+        c->value[i] = forward(c, *cell);
+        *cell = mark(i, 0);
+    }
+    if (old != NULL)
+        *old = forward(c, *old);
+}
+
+static void put_back(struct collector *c, bl_word *cell, bl_word *old,
+                     size_t i) {
+    (void)old;
+    if (*cell == mark(i, 0))
+        *cell = c->value[i];
+}
+
 static bool has_assignments(const struct bl_machine *m) {
     for (const bl_word *tr = m->b->tr; tr < m->tr; tr++) {
         if (bl_tag(*tr) != BL_REF)
@@ -148,14 +180,33 @@ static bool has_assignments(const struct bl_machine *m) {
     return false;
 }
 
+static void forward_trail(struct collector *c, struct bl_machine *m) {
+    if (c->value == NULL) {
+        each_trailed(c, m, forward_cell);
+        return;
+    }
+    each_trailed(c, m, forward_once);
+    each_trailed(c, m, put_back);
+    free(c->value);
+}
+
+// Room for the copies, and for what assigned cells hold; false without memory.
+static bool get_buffers(struct collector *c, const struct bl_machine *m) {
+    const size_t size = (size_t)(c->end - c->from);
+    // a variable that moved alone leaves a word in its object as well
+    c->to = malloc(2 * size * sizeof(bl_word));
+    if (c->to == NULL || !has_assignments(m))
+        return c->to != NULL;
+    c->value = malloc((size_t)(m->tr - m->b->tr) * sizeof(bl_word));
+    if (c->value == NULL)
+        free(c->to);
+    return c->value != NULL;
+}
+
 size_t bl_collect(struct bl_machine *m, uint32_t arity) {
     struct collector c = {.from = m->b->h, .end = m->h};
     const size_t size = (size_t)(c.end - c.from);
-    if (size == 0 || has_assignments(m))
-        return 0;
-    // a variable that moved alone leaves a word in its object as well
-    c.to = malloc(2 * size * sizeof(bl_word));
-    if (c.to == NULL)
+    if (size == 0 || !get_buffers(&c, m))
         return 0;
     for (uint32_t i = 0; i < arity; i++)
         m->x[i] = forward(&c, m->x[i]);

@@ -37,6 +37,7 @@ static void set_ends(struct bl_machine *m) {
 // The first choice point and environment, below every query.
 static void lay_ground(struct bl_machine *m) {
     m->h = (bl_word *)(void *)m->heap_area.base;
+    *m->h++ = BL_ATOM(nil); // `bl_global_list`
     m->tr = (bl_word *)(void *)m->trail_area.base;
     m->e = (struct bl_env *)(void *)m->env_area.base;
     memset(m->e, 0, sizeof *m->e);

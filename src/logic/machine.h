@@ -182,6 +182,11 @@ BL_MUST_USE bool bl_choice_ensure(struct bl_machine *m, const char *top);
 // every call leaves free.
 #define BL_HEAP_MARGIN ((size_t)32 * 1024)
 
+// The oldest cell of the heap: a list of Name-Value, see builtin_flag.c.
+BL_INLINE bl_word *bl_global_list(const struct bl_machine *m) {
+    return (bl_word *)(void *)m->heap_area.base;
+}
+
 BL_INLINE struct bl_choice *bl_choice_end(const struct bl_choice *b) {
     return (struct bl_choice *)(uintptr_t)(b->arg + b->n);
 }
@@ -209,6 +214,15 @@ BL_INLINE void bl_trail(struct bl_machine *m, bl_word *cell) {
     // variables between two calls than the margin holds.
     if (cell < m->hb)
         *m->tr++ = bl_ref(cell);
+}
+
+// Assigns to a cell; on the trail are the old value, then the cell marked.
+BL_INLINE void bl_assign(struct bl_machine *m, bl_word *cell, bl_word value) {
+    if (cell < m->hb) {
+        *m->tr++ = *cell;
+        *m->tr++ = bl_make(cell, BL_STR);
+    }
+    *cell = value;
 }
 
 BL_INLINE void bl_bind(struct bl_machine *m, bl_word var, bl_word value) {
