@@ -19,7 +19,7 @@
 #define SLOT_BYTES (64 * BL_GIB)
 #endif
 
-enum { SLOTS = 256, AREAS = 4 };
+enum { SLOTS = 320, AREAS = 4 };
 
 static pthread_mutex_t slots_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool slot_taken[SLOTS];

@@ -42,6 +42,8 @@ void bl_builtins_flag(void);
 void bl_builtins_format(void);
 void bl_builtins_list(void);
 void bl_builtins_message(void);
+void bl_builtins_mutex(void);
+void bl_builtins_queue(void);
 void bl_builtins_stream(void);
 void bl_builtins_table(void);
 void bl_builtins_term(void);

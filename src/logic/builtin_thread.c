@@ -2,13 +2,14 @@
 //
 // Threads for programs: each runs a copy of its goal on a machine of its own.
 // Predicates and clauses are shared; stacks, global variables and private
-// tables are not. Messages are records: they are copied when sent and when
-// taken. A thread lives until it is joined; a detached one until it ends.
+// tables are not. A thread lives until it is joined; a detached one until it
+// ends.
 //
 #include "logic/builtin.h"
 #include "logic/engine.h"
 #include "logic/limit.h"
 #include "logic/message.h"
+#include "logic/queue.h"
 #include "logic/worker.h"
 
 #include <errno.h>
@@ -17,14 +18,6 @@
 #include <string.h>
 #include <time.h>
 
-struct queue {
-    struct queue *next; // all queues; workers_lock
-    bl_word name;       // alias, or an integer word
-    pthread_mutex_t lock;
-    pthread_cond_t arrived;
-    struct bl_record *first, *last; // lock
-};
-
 struct bl_worker {
     struct bl_worker *next; // workers_lock
     bl_word name;           // alias, or an integer word
@@ -32,229 +25,40 @@ struct bl_worker {
     struct bl_record *goal;
     struct bl_record *result; // ball, or NULL
     int status;               // workers_lock; -1: running
-    bool detached;
-    bool is_thread; // false for the main thread
-    struct queue *queue;
+    bool detached;            // workers_lock
+    bool ended;               // workers_lock: to be joined
+    bool joining;             // workers_lock: somebody does
+    bool is_thread;           // false for the main thread
+    struct bl_queue *queue;
     struct bl_machine *machine; // workers_lock; NULL: not yet, or no longer
     uint32_t interrupt;         // workers_lock: for the machine to come
     struct bl_worker_report *report;
 };
 
+enum {
+    LOOK_NS = 20000000, // how often a waiting thread looks for interrupts
+    THREADS = 256,      // at once: each needs addresses for its stacks
+    PATIENCE = 100      // looks for one that ends, before that is an error
+};
+
 static pthread_mutex_t workers_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct bl_worker *workers;
-static struct queue *queues;
-static int64_t next_id = 1;
-
-// ---- queues
-
-static struct queue *new_queue(bl_word name) {
-    struct queue *const q = calloc(1, sizeof *q);
-    BL_CHECK(q != NULL);
-    pthread_mutex_init(&q->lock, NULL);
-    pthread_cond_init(&q->arrived, NULL);
-    q->name = name;
-    return q;
-}
-
-static void free_queue(struct queue *q) {
-    while (q->first != NULL) {
-        struct bl_record *const next = q->first->next;
-        bl_record_free(q->first);
-        q->first = next;
-    }
-    pthread_mutex_destroy(&q->lock);
-    pthread_cond_destroy(&q->arrived);
-    free(q);
-}
-
-static void link_queue(struct queue *q) {
-    q->next = queues;
-    queues = q;
-}
-
-static void unlink_queue(struct queue *q) {
-    struct queue **p = &queues;
-    while (*p != NULL && *p != q)
-        p = &(*p)->next;
-    if (*p != NULL)
-        *p = q->next;
-}
-
-static int find_queue(struct bl_machine *m, bl_word name, struct queue **out) {
-    name = bl_deref(name);
-    if (bl_is_var(name))
-        return bl_throw_instantiation(m);
-    pthread_mutex_lock(&workers_lock);
-    struct queue *q = queues;
-    while (q != NULL && q->name != name)
-        q = q->next;
-    pthread_mutex_unlock(&workers_lock);
-    if (q == NULL)
-        return bl_throw_existence(m, BL_ATOM_message_queue, name);
-    *out = q;
-    return BL_TRUE;
-}
-
-static int send_message(struct bl_machine *m, struct queue *q, bl_word t) {
-    t = bl_deref(t);
-    struct bl_record *const r = bl_record_make(m, &t, 1);
-    if (r == NULL)
-        return BL_THROW;
-    pthread_mutex_lock(&q->lock);
-    if (q->last != NULL)
-        q->last->next = r;
-    else
-        q->first = r;
-    q->last = r;
-    pthread_cond_broadcast(&q->arrived);
-    pthread_mutex_unlock(&q->lock);
-    return BL_TRUE;
-}
-
-// Looks for a message that unifies, from *from on; BL_FAIL: none so far. The
-// queue's lock is held.
-static int match(struct bl_machine *m, struct queue *q, bl_word pattern,
-                 bool take) {
-    struct bl_record *before = NULL;
-    for (struct bl_record *r = q->first; r != NULL; before = r, r = r->next) {
-        bl_word *const mark = m->tr;
-        bl_word *const h = m->h;
-        bl_word *const hb = m->hb;
-        bl_word t;
-        if (!bl_record_load(m, r, &t))
-            return BL_THROW;
-        m->hb = m->h;
-        const bool same = bl_unify(m, pattern, t);
-        m->hb = hb;
-        if (!same) {
-            bl_untrail(m, mark);
-            m->h = h;
-            continue;
-        }
-        if (take) {
-            *(before != NULL ? &before->next : &q->first) = r->next;
-            if (q->last == r)
-                q->last = before;
-            bl_record_free(r);
-        }
-        return BL_TRUE;
-    }
-    return BL_FAIL;
-}
-
-static struct timespec in_ms(long ms) {
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    t.tv_nsec += ms % 1000 * 1000000;
-    t.tv_sec += ms / 1000 + t.tv_nsec / 1000000000;
-    t.tv_nsec %= 1000000000;
-    return t;
-}
-
-// Waits in short pieces, so that an interrupt or a deadline ends the wait.
-static int receive(struct bl_machine *m, struct queue *q, bl_word pattern,
-                   int64_t timeout_ms) {
-    const uint64_t end = bl_now_ns() + (uint64_t)timeout_ms * 1000000u;
-    pthread_mutex_lock(&q->lock);
-    int r;
-    while ((r = match(m, q, pattern, true)) == BL_FAIL) {
-        if (timeout_ms >= 0 && bl_now_ns() >= end)
-            break;
-        const struct timespec t = in_ms(20);
-        pthread_cond_timedwait(&q->arrived, &q->lock, &t);
-        if (bl_load_acquire(&m->interrupt) != 0 && !bl_machine_event(m)) {
-            r = BL_THROW;
-            break;
-        }
-    }
-    pthread_mutex_unlock(&q->lock);
-    return r;
-}
-
-static int send_2(struct bl_machine *m, bl_word *a) {
-    struct queue *q;
-    if (find_queue(m, a[0], &q) != BL_TRUE)
-        return BL_THROW;
-    return send_message(m, q, a[1]);
-}
-
-static int get_1(struct bl_machine *m, bl_word *a) {
-    return receive(m, m->worker->queue, a[0], -1);
-}
-
-static int get_2(struct bl_machine *m, bl_word *a) {
-    struct queue *q;
-    if (find_queue(m, a[0], &q) != BL_TRUE)
-        return BL_THROW;
-    return receive(m, q, a[1], -1);
-}
-
-// '$thread_get_message'(Queue, Message, Milliseconds): fails when time is up.
-static int get_3(struct bl_machine *m, bl_word *a) {
-    struct queue *q;
-    int64_t ms;
-    if (find_queue(m, a[0], &q) != BL_TRUE ||
-        bl_take_size(m, a[2], &ms) != BL_TRUE)
-        return BL_THROW;
-    return receive(m, q, a[1], ms);
-}
-
-static int peek(struct bl_machine *m, struct queue *q, bl_word pattern) {
-    pthread_mutex_lock(&q->lock);
-    const int r = match(m, q, pattern, false);
-    pthread_mutex_unlock(&q->lock);
-    return r;
-}
-
-static int peek_1(struct bl_machine *m, bl_word *a) {
-    return peek(m, m->worker->queue, a[0]);
-}
-
-static int peek_2(struct bl_machine *m, bl_word *a) {
-    struct queue *q;
-    if (find_queue(m, a[0], &q) != BL_TRUE)
-        return BL_THROW;
-    return peek(m, q, a[1]);
-}
-
-static int queue_create_1(struct bl_machine *m, bl_word *a) {
-    bl_word name = bl_deref(a[0]);
-    pthread_mutex_lock(&workers_lock);
-    if (bl_is_var(name))
-        name = bl_int(next_id++);
-    struct queue *q = queues;
-    while (q != NULL && q->name != name)
-        q = q->next;
-    if (q == NULL)
-        link_queue(new_queue(name));
-    pthread_mutex_unlock(&workers_lock);
-    if (q != NULL)
-        return bl_throw_permission(m, BL_ATOM_create, BL_ATOM_message_queue,
-                                   name);
-    return bl_answer(m, a[0], name);
-}
-
-static int queue_destroy_1(struct bl_machine *m, bl_word *a) {
-    struct queue *q;
-    if (find_queue(m, a[0], &q) != BL_TRUE)
-        return BL_THROW;
-    pthread_mutex_lock(&workers_lock);
-    unlink_queue(q);
-    pthread_mutex_unlock(&workers_lock);
-    free_queue(q);
-    return BL_TRUE;
-}
+static int alive; // workers_lock: threads that have, or will have, a machine
 
 // ---- threads
 
-static struct bl_worker *new_worker(bl_word name) {
+// NULL: the alias is in use. 0 stands for none.
+static struct bl_worker *new_worker(bl_word alias) {
+    const bl_word name = alias != 0 ? alias : bl_fresh_id();
+    struct bl_queue *const q = bl_queue_new(name, 0);
+    if (q == NULL)
+        return NULL;
     struct bl_worker *const w = calloc(1, sizeof *w);
     BL_CHECK(w != NULL);
-    pthread_mutex_lock(&workers_lock);
-    w->name = name != 0 ? name : bl_int(next_id++);
+    w->name = name;
     w->status = -1;
-    w->queue = new_queue(w->name);
-    link_queue(w->queue);
+    w->queue = q;
+    pthread_mutex_lock(&workers_lock);
     w->next = workers;
     workers = w;
     pthread_mutex_unlock(&workers_lock);
@@ -267,9 +71,8 @@ static void free_worker(struct bl_worker *w) {
     while (*p != w)
         p = &(*p)->next;
     *p = w->next;
-    unlink_queue(w->queue);
     pthread_mutex_unlock(&workers_lock);
-    free_queue(w->queue);
+    bl_queue_destroy(w->queue);
     bl_record_free(w->goal);
     if (w->result != NULL)
         bl_record_free(w->result);
@@ -281,12 +84,19 @@ void bl_worker_adopt(struct bl_machine *m) {
     m->worker->machine = m;
 }
 
+static void set_status(struct bl_worker *w, int status) {
+    pthread_mutex_lock(&workers_lock);
+    w->status = status;
+    pthread_mutex_unlock(&workers_lock);
+}
+
 static void run_goal(struct bl_worker *w, struct bl_machine *m) {
     bl_word goal;
     struct bl_query q;
-    w->status = BL_RUN_ERROR;
-    if (!bl_record_load(m, w->goal, &goal))
+    if (!bl_record_load(m, w->goal, &goal)) {
+        set_status(w, BL_RUN_ERROR);
         return;
+    }
     const int status = bl_query_open(m, &q, goal);
     if (status == BL_RUN_ERROR) {
         w->result = m->ball;
@@ -294,9 +104,7 @@ static void run_goal(struct bl_worker *w, struct bl_machine *m) {
     }
     if (status != BL_RUN_HALT)
         bl_query_close(m, &q);
-    pthread_mutex_lock(&workers_lock);
-    w->status = status;
-    pthread_mutex_unlock(&workers_lock);
+    set_status(w, status);
 }
 
 // From now on others may interrupt the worker's machine, or no longer.
@@ -308,10 +116,48 @@ static void show_machine(struct bl_worker *w, struct bl_machine *m) {
     pthread_mutex_unlock(&workers_lock);
 }
 
+// The argument of the ball unwind(thread_exit(T)), or 0.
+static bl_word exit_of(bl_word ball) {
+    ball = bl_deref(ball);
+    if (bl_tag(ball) != BL_STR ||
+        *bl_ptr(ball) != bl_functor(BL_ATOM(unwind), 1))
+        return 0;
+    const bl_word t = bl_deref(bl_ptr(ball)[1]);
+    return bl_tag(t) == BL_STR &&
+                   *bl_ptr(t) == bl_functor(BL_ATOM(thread_exit), 1)
+               ? bl_ptr(t)[1]
+               : 0;
+}
+
+// Nobody will join the thread to see its error.
+static void report_error(struct bl_worker *w, struct bl_machine *m) {
+    bl_word ball;
+    pthread_mutex_lock(&workers_lock);
+    const bool detached = w->detached;
+    pthread_mutex_unlock(&workers_lock);
+    if (detached && w->result != NULL && w->report == NULL &&
+        bl_record_load(m, w->result, &ball) && exit_of(ball) == 0)
+        bl_print_record(m, w->result, NULL);
+}
+
+static void finish(struct bl_worker *w) {
+    pthread_mutex_lock(&workers_lock);
+    alive--;
+    w->ended = true;
+    const bool detached = w->detached;
+    pthread_mutex_unlock(&workers_lock);
+    if (detached) // nobody will join it
+        free_worker(w);
+}
+
 static void *thread_main(void *arg) {
     struct bl_worker *const w = arg;
     struct bl_machine *const m = bl_engine_machine();
-    BL_CHECK(m != NULL);
+    if (m == NULL) {
+        set_status(w, BL_RUN_ERROR);
+        finish(w);
+        return NULL;
+    }
     m->worker = w;
     show_machine(w, m);
     run_goal(w, m);
@@ -324,10 +170,33 @@ static void *thread_main(void *arg) {
     if (m->halting && w->report == NULL)
         exit(m->halt_code);
     show_machine(w, NULL);
+    report_error(w, m);
     bl_engine_machine_end(m);
-    if (w->detached)
-        free_worker(w);
+    finish(w);
     return NULL;
+}
+
+// With the lock, so that nobody joins a thread before its id is there.
+static bool launch(struct bl_worker *w) {
+    pthread_mutex_lock(&workers_lock);
+    const bool fine = alive < THREADS &&
+                      pthread_create(&w->thread, NULL, thread_main, w) == 0;
+    alive += fine;
+    if (fine && w->detached)
+        pthread_detach(w->thread);
+    pthread_mutex_unlock(&workers_lock);
+    return fine;
+}
+
+// Where there are too many, some may be about to end.
+static bool launch_soon(struct bl_worker *w) {
+    const struct timespec pause = {0, LOOK_NS / 2};
+    for (int i = 0; i < PATIENCE; i++) {
+        if (launch(w))
+            return true;
+        nanosleep(&pause, NULL);
+    }
+    return false;
 }
 
 static int start(struct bl_machine *m, bl_word goal, bl_word alias,
@@ -336,23 +205,24 @@ static int start(struct bl_machine *m, bl_word goal, bl_word alias,
     if (r == NULL)
         return BL_THROW;
     struct bl_worker *const w = new_worker(alias);
+    if (w == NULL) {
+        bl_record_free(r);
+        return bl_throw_permission(m, BL_ATOM_create, BL_ATOM_thread, alias);
+    }
     w->goal = r;
     w->is_thread = true;
     w->detached = detached;
     *name = w->name;
-    if (pthread_create(&w->thread, NULL, thread_main, w) != 0) {
-        free_worker(w);
-        return bl_throw_resource(m, "threads");
-    }
-    if (detached)
-        pthread_detach(w->thread);
-    return BL_TRUE;
+    if (launch_soon(w))
+        return BL_TRUE;
+    free_worker(w);
+    return bl_throw_resource(m, "threads");
 }
 
 // '$thread_create'(Goal, Id, Alias, Detached): Alias is [] for none.
 static int thread_create_4(struct bl_machine *m, bl_word *a) {
     bl_word goal;
-    bl_word name;
+    bl_word name = 0;
     if (bl_take_callable(m, a[0], &goal) != BL_TRUE)
         return BL_THROW;
     const bl_word alias = bl_deref(a[2]);
@@ -362,20 +232,25 @@ static int thread_create_4(struct bl_machine *m, bl_word *a) {
     return r == BL_TRUE ? bl_answer(m, a[1], name) : r;
 }
 
-static int find_worker(struct bl_machine *m, bl_word name,
-                       struct bl_worker **out) {
+// A thread that the caller alone may join or detach: `joining` is set.
+static int claim(struct bl_machine *m, bl_word name, enum bl_known_atom what,
+                 struct bl_worker **out) {
     name = bl_deref(name);
     if (bl_is_var(name))
         return bl_throw_instantiation(m);
     pthread_mutex_lock(&workers_lock);
     struct bl_worker *w = workers;
-    while (w != NULL && (w->name != name || !w->is_thread))
+    while (w != NULL && w->name != name)
         w = w->next;
+    const bool mine = w != NULL && w->is_thread && w != m->worker &&
+                      !w->joining && !w->detached;
+    if (mine)
+        w->joining = true;
     pthread_mutex_unlock(&workers_lock);
+    *out = w;
     if (w == NULL)
         return bl_throw_existence(m, BL_ATOM_thread, name);
-    *out = w;
-    return BL_TRUE;
+    return mine ? BL_TRUE : bl_throw_permission(m, what, BL_ATOM_thread, name);
 }
 
 static bl_word status_term(struct bl_machine *m, const struct bl_worker *w) {
@@ -384,98 +259,89 @@ static bl_word status_term(struct bl_machine *m, const struct bl_worker *w) {
         return BL_ATOM(running);
     if (w->status == BL_RUN_TRUE)
         return BL_ATOM(true);
-    if (w->status == BL_RUN_FAIL || w->result == NULL)
+    if (w->status == BL_RUN_FAIL)
         return BL_ATOM(false);
+    if (w->result == NULL) // no memory to begin with
+        return bl_struct1(m, BL_ATOM(exception), BL_ATOM(resource_error));
     if (!bl_record_load(m, w->result, &ball))
         return BL_ATOM(false);
-    return bl_struct1(m, BL_ATOM(exception), ball);
+    const bl_word exited = exit_of(ball);
+    return exited != 0 ? bl_struct1(m, BL_ATOM(exited), exited)
+                       : bl_struct1(m, BL_ATOM(exception), ball);
+}
+
+static void release(struct bl_worker *w) {
+    pthread_mutex_lock(&workers_lock);
+    w->joining = false;
+    pthread_mutex_unlock(&workers_lock);
+}
+
+static int timed_join(const struct bl_worker *w) {
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    t.tv_nsec += LOOK_NS;
+    t.tv_sec += t.tv_nsec / 1000000000;
+    t.tv_nsec %= 1000000000;
+    return pthread_timedjoin_np(w->thread, NULL, &t);
 }
 
 static int thread_join_2(struct bl_machine *m, bl_word *a) {
     struct bl_worker *w = NULL;
-    if (find_worker(m, a[0], &w) != BL_TRUE)
+    if (claim(m, a[0], BL_ATOM_join, &w) != BL_TRUE)
         return BL_THROW;
-    pthread_join(w->thread, NULL);
+    while (timed_join(w) == ETIMEDOUT) {
+        if (bl_load_acquire(&m->interrupt) != 0 && !bl_machine_event(m)) {
+            release(w);
+            return BL_THROW;
+        }
+    }
     const bl_word status = status_term(m, w);
     free_worker(w);
     return bl_answer(m, a[1], status);
+}
+
+static int thread_detach_1(struct bl_machine *m, bl_word *a) {
+    struct bl_worker *w = NULL;
+    if (claim(m, a[0], BL_ATOM_detach, &w) != BL_TRUE)
+        return BL_THROW;
+    pthread_mutex_lock(&workers_lock);
+    const bool ended = w->ended;
+    w->detached = true;
+    if (!ended)
+        pthread_detach(w->thread);
+    pthread_mutex_unlock(&workers_lock);
+    if (ended) {
+        pthread_join(w->thread, NULL);
+        free_worker(w);
+    }
+    return BL_TRUE;
+}
+
+static int get_1(struct bl_machine *m, bl_word *a) {
+    return bl_queue_receive(m, m->worker->queue, a[0]);
+}
+
+static int peek_1(struct bl_machine *m, bl_word *a) {
+    return bl_queue_peek(m, m->worker->queue, a[0]);
 }
 
 static int thread_self_1(struct bl_machine *m, bl_word *a) {
     return bl_answer(m, a[0], m->worker->name);
 }
 
+// '$threads'(List) of Name-Status.
 static int thread_list_1(struct bl_machine *m, bl_word *a) {
     bl_word list = BL_ATOM(nil);
+    if (!bl_heap_ensure(m, BL_HEAP_MARGIN))
+        return BL_THROW;
     pthread_mutex_lock(&workers_lock);
-    for (const struct bl_worker *w = workers; w != NULL; w = w->next)
-        list = bl_list_cell(m,
-                            bl_struct2(m, BL_ATOM(minus), w->name,
-                                       w->status < 0 ? BL_ATOM(running)
-                                       : w->status == BL_RUN_TRUE
-                                           ? BL_ATOM(true)
-                                           : BL_ATOM(false)),
+    for (const struct bl_worker *w = workers; w != NULL; w = w->next) {
+        const bl_word status = status_term(m, w);
+        list = bl_list_cell(m, bl_struct2(m, BL_ATOM(minus), w->name, status),
                             list);
+    }
     pthread_mutex_unlock(&workers_lock);
     return bl_answer(m, a[0], list);
-}
-
-// ---- mutexes
-
-struct mutex {
-    struct mutex *next;
-    bl_word name;
-    pthread_mutex_t lock;
-};
-
-static struct mutex *mutexes; // workers_lock
-
-static struct mutex *ensure_mutex(bl_word name) {
-    pthread_mutex_lock(&workers_lock);
-    struct mutex *x = mutexes;
-    while (x != NULL && x->name != name)
-        x = x->next;
-    if (x == NULL) {
-        x = calloc(1, sizeof *x);
-        BL_CHECK(x != NULL);
-        pthread_mutexattr_t how;
-        pthread_mutexattr_init(&how);
-        pthread_mutexattr_settype(&how, PTHREAD_MUTEX_RECURSIVE);
-        pthread_mutex_init(&x->lock, &how);
-        x->name = name;
-        x->next = mutexes;
-        mutexes = x;
-    }
-    pthread_mutex_unlock(&workers_lock);
-    return x;
-}
-
-static int mutex_create_1(struct bl_machine *m, bl_word *a) {
-    bl_word name = bl_deref(a[0]);
-    if (bl_is_var(name)) {
-        pthread_mutex_lock(&workers_lock);
-        name = bl_int(next_id++);
-        pthread_mutex_unlock(&workers_lock);
-    }
-    (void)ensure_mutex(name);
-    return bl_answer(m, a[0], name);
-}
-
-static int mutex_lock_1(struct bl_machine *m, bl_word *a) {
-    const bl_word name = bl_deref(a[0]);
-    if (bl_is_var(name))
-        return bl_throw_instantiation(m);
-    pthread_mutex_lock(&ensure_mutex(name)->lock);
-    return BL_TRUE;
-}
-
-static int mutex_unlock_1(struct bl_machine *m, bl_word *a) {
-    const bl_word name = bl_deref(a[0]);
-    if (bl_is_var(name))
-        return bl_throw_instantiation(m);
-    if (pthread_mutex_unlock(&ensure_mutex(name)->lock) != 0)
-        return bl_throw_permission(m, BL_ATOM_modify, BL_ATOM_mutex, name);
-    return BL_TRUE;
 }
 
 // ---- the same goal in many threads
@@ -513,18 +379,11 @@ static void pass_on(struct bl_machine *m, struct bl_worker **w, int n) {
     pthread_mutex_unlock(&workers_lock);
 }
 
-enum { LOOK_NS = 20000000 }; // how often a waiting thread looks for interrupts
-
 static void join_worker(struct bl_machine *m, struct bl_worker **w, int n,
                         int which) {
     int r = ETIMEDOUT;
     while (r == ETIMEDOUT) {
-        struct timespec t;
-        clock_gettime(CLOCK_REALTIME, &t);
-        t.tv_nsec += LOOK_NS;
-        t.tv_sec += t.tv_nsec / 1000000000;
-        t.tv_nsec %= 1000000000;
-        r = pthread_timedjoin_np(w[which]->thread, NULL, &t);
+        r = timed_join(w[which]);
         if (r == ETIMEDOUT) // those joined are not looked at
             pass_on(m, w + which, n - which);
     }
@@ -546,7 +405,7 @@ struct bl_worker_report bl_workers_run(struct bl_machine *m,
         w[i]->goal = copy_record(goal);
         w[i]->report = &report[i];
         w[i]->is_thread = true;
-        BL_CHECK(pthread_create(&w[i]->thread, NULL, thread_main, w[i]) == 0);
+        BL_CHECK(launch(w[i]));
     }
     for (int i = 0; i < threads; i++) {
         join_worker(m, w, threads, i);
@@ -571,17 +430,9 @@ void bl_builtins_thread(void) {
         {"thread_join", 2, thread_join_2},
         {"thread_self", 1, thread_self_1},
         {"$threads", 1, thread_list_1},
-        {"thread_send_message", 2, send_2},
+        {"thread_detach", 1, thread_detach_1},
         {"thread_get_message", 1, get_1},
-        {"thread_get_message", 2, get_2},
-        {"$thread_get_message", 3, get_3},
         {"thread_peek_message", 1, peek_1},
-        {"thread_peek_message", 2, peek_2},
-        {"message_queue_create", 1, queue_create_1},
-        {"message_queue_destroy", 1, queue_destroy_1},
-        {"mutex_create", 1, mutex_create_1},
-        {"mutex_lock", 1, mutex_lock_1},
-        {"mutex_unlock", 1, mutex_unlock_1},
     };
     BL_DEFINE(rows);
 }

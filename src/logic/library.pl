@@ -454,8 +454,12 @@ thread_get_message(Q, M, Options) :-
     -> Ms is integer(T * 1000), '$thread_get_message'(Q, M, Ms)
     ; thread_get_message(Q, M) ).
 thread_property(Id, status(S)) :- '$threads'(L), '$member'(Id-S, L).
+thread_exit(T) :- throw(unwind(thread_exit(T))).
+message_queue_create(Q) :- '$queue_create'(Q, 0).
 message_queue_create(Q, Options) :-
-    ( '$member'(alias(A), Options) -> Q = A ; true ), message_queue_create(Q).
+    ( '$member'(alias(A), Options) -> Q = A ; true ),
+    ( '$member'(max_size(N), Options) -> true ; N = 0 ), '$queue_create'(Q, N).
+message_queue_property(Q, size(N)) :- '$queue_size'(Q, N).
 mutex_destroy(_).
 with_mutex(M, G) :-
     mutex_lock(M),
