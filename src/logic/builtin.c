@@ -32,6 +32,7 @@ void bl_builtins_init(void) {
     bl_builtins_list();
     bl_builtins_message();
     bl_builtins_mutex();
+    bl_builtins_property();
     bl_builtins_queue();
     bl_builtins_stream();
     bl_builtins_table();

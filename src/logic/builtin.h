@@ -43,6 +43,7 @@ void bl_builtins_format(void);
 void bl_builtins_list(void);
 void bl_builtins_message(void);
 void bl_builtins_mutex(void);
+void bl_builtins_property(void);
 void bl_builtins_queue(void);
 void bl_builtins_stream(void);
 void bl_builtins_table(void);

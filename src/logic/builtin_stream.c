@@ -51,6 +51,7 @@ static int open_file(struct bl_machine *m, const bl_word *a, bl_word alias,
     if (s == NULL)
         return bl_throw_resource(m, "streams");
     s->name = name;
+    s->mode = mode;
     s->binary = binary;
     s->alias = bl_is_atom(alias) ? alias : 0;
     return bl_answer(m, a[2], bl_stream_term(m, s));
@@ -63,18 +64,17 @@ static int open_3(struct bl_machine *m, bl_word *a) {
 static int open_4(struct bl_machine *m, bl_word *a) {
     if (bl_take_options(m, a[3], "stream_option") != BL_TRUE)
         return BL_THROW;
-    return open_file(m, a, option(a[3], "alias"),
-                     option(a[3], "type") == BL_ATOM(binary));
+    const bl_word alias = option(a[3], "alias");
+    if (alias != 0 && bl_is_atom(alias) && bl_stream_has_alias(alias))
+        return bl_throw_permission(m, BL_ATOM_open, BL_ATOM_source_sink,
+                                   bl_struct1(m, bl_atom_str("alias"), alias));
+    return open_file(m, a, alias, option(a[3], "type") == BL_ATOM(binary));
 }
 
 static int close_1(struct bl_machine *m, bl_word *a) {
     struct bl_stream *s;
-    if (bl_take_stream(m, a[0], true, &s) != BL_TRUE) {
-        bl_record_free(m->ball);
-        m->ball = NULL;
-        if (bl_take_stream(m, a[0], false, &s) != BL_TRUE)
-            return BL_THROW;
-    }
+    if (bl_find_stream(m, a[0], &s) != BL_TRUE)
+        return BL_THROW;
     if (m->io->output == s)
         m->io->output = bl_stream_standard(BL_USER_OUTPUT);
     if (m->io->input == s)
@@ -373,7 +373,7 @@ static int read_term(struct bl_machine *m, struct bl_stream *s, bl_word out,
         // what was read so far may only be the beginning
         const bool more = status == BL_READ_EOF || r.error.incomplete;
         if (more) {
-            const size_t at = s->source.at;
+            const struct bl_source end = s->source;
             s->source.at = start.at;
             s->source.line = start.line;
             s->source.line_start = start.line_start;
@@ -381,7 +381,9 @@ static int read_term(struct bl_machine *m, struct bl_stream *s, bl_word out,
                 bl_read_result_fini(&r);
                 continue;
             }
-            s->source.at = at;
+            s->source.at = end.at;
+            s->source.line = end.line;
+            s->source.line_start = end.line_start;
         }
         const struct bl_read_error e = r.error;
         bl_read_result_fini(&r);

@@ -341,15 +341,28 @@ put(C) :- put_char(C).
 get0(C) :- get_code(C).
 ttyflush :- flush_output.
 prompt(_, _).
-is_stream(S) :- nonvar(S), catch(stream_property(S, alias(_)), _, fail), !.
-is_stream(S) :- compound(S), S = '$stream'(_).
+is_stream(S) :- nonvar(S), catch('$stream_properties'(S, _), _, fail).
 stream_property(S, _) :-
-    nonvar(S), \+ S = '$stream'(_), \+ '$member'(S, [user_input, user_output, user_error]),
-    throw(error(domain_error(stream, S), _)).
+    nonvar(S), \+ S = '$stream'(_), throw(error(domain_error(stream, S), _)).
 stream_property(_, P) :-
-    nonvar(P), \+ compound(P), \+ '$member'(P, [input, output]),
+    nonvar(P),
+    \+ '$member'(P, [input, output, type(_), mode(_), alias(_), file_name(_), position(_),
+                     end_of_stream(_), eof_action(_), reposition(_)]),
     throw(error(domain_error(stream_property, P), _)).
-stream_property(S, alias(A)) :- '$member'(A, [user_input, user_output, user_error]), S = A.
+stream_property(S, P) :-
+    nonvar(P), P = alias(A), atom(A), !,
+    '$streams'(L), '$member'(S, L), '$stream_properties'(S, Ps), '$member'(alias(B), Ps), A == B, !.
+stream_property(S, P) :-
+    ( nonvar(S) -> true ; '$streams'(L), '$member'(S, L) ),
+    '$stream_properties'(S, Ps), '$member'(P, Ps).
+current_stream(O, M, S) :-
+    stream_property(S, mode(M)), ( stream_property(S, file_name(F)) -> O = F ; O = [] ).
+character_count(S, N) :- '$stream_count'(S, 0, N).
+line_count(S, N) :- '$stream_count'(S, 1, N).
+line_position(S, N) :- '$stream_count'(S, 2, N).
+byte_count(S, N) :- '$stream_count'(S, 3, N).
+stream_position_data(F, '$stream_position'(C, L, P, B), V) :-
+    '$member'(F-V, [char_count-C, line_count-L, line_position-P, byte_count-B]).
 portray_clause(S, T) :- current_output(O), set_output(S), portray_clause(T), set_output(O).
 read_stream_to_codes(S, Cs) :-
     get_code(S, C), ( C == -1 -> Cs = [] ; Cs = [C|Cs1], read_stream_to_codes(S, Cs1) ).

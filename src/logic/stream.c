@@ -44,6 +44,8 @@ void bl_streams_init(void) {
     in->alias = bl_atom_str("user_input");
     out->alias = bl_atom_str("user_output");
     err->alias = bl_atom_str("user_error");
+    in->mode = BL_ATOM(read);
+    out->mode = err->mode = BL_ATOM(append);
     in->interactive = isatty(0) != 0;
 }
 
@@ -153,8 +155,22 @@ static struct bl_stream *find_number(int64_t id) {
     return s;
 }
 
-int bl_take_stream(struct bl_machine *m, bl_word a, bool output,
-                   struct bl_stream **out) {
+bool bl_stream_has_alias(bl_word alias) { return find_alias(alias) != NULL; }
+
+bool bl_stream_list(struct bl_machine *m, bl_word *out) {
+    *out = BL_ATOM(nil);
+    if (!bl_heap_ensure(m, 4 * BL_STREAMS))
+        return false;
+    pthread_mutex_lock(&streams_lock);
+    for (int i = BL_STREAMS; i-- > 0;) {
+        if (streams[i] != NULL)
+            *out = bl_list_cell(m, bl_stream_term(m, streams[i]), *out);
+    }
+    pthread_mutex_unlock(&streams_lock);
+    return true;
+}
+
+int bl_find_stream(struct bl_machine *m, bl_word a, struct bl_stream **out) {
     a = bl_deref(a);
     struct bl_stream *s = NULL;
     if (bl_is_var(a))
@@ -170,9 +186,16 @@ int bl_take_stream(struct bl_machine *m, bl_word a, bool output,
     }
     if (s == NULL)
         return bl_throw_existence(m, BL_ATOM_stream_name, a);
-    if (s->output != output)
-        return bl_throw_permission(m, output ? BL_ATOM_output : BL_ATOM_input,
-                                   BL_ATOM_stream_name, a);
     *out = s;
     return BL_TRUE;
+}
+
+int bl_take_stream(struct bl_machine *m, bl_word a, bool output,
+                   struct bl_stream **out) {
+    if (bl_find_stream(m, a, out) != BL_TRUE)
+        return BL_THROW;
+    if ((*out)->output == output)
+        return BL_TRUE;
+    return bl_throw_permission(m, output ? BL_ATOM_output : BL_ATOM_input,
+                               BL_ATOM_stream_name, bl_deref(a));
 }

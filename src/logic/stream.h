@@ -18,12 +18,12 @@ struct bl_stream {
     struct bl_source source; // input: what of the text is read
     bl_word alias;           // 0: none
     bl_word name;            // of the file; 0: none
+    bl_word mode;            // read, write or append
     int id;
     bool output;
     bool binary; // of bytes, which characters are not made of
     bool to_memory;
-    bool interactive; // input: read by lines
-    bool past_end;
+    bool interactive;         // input: read by lines
     _Atomic(uint32_t) column; // output: characters since the line began; a
                               // guess where threads write to one stream
 };
@@ -40,6 +40,11 @@ void bl_stream_write(struct bl_stream *s, const char *text, size_t bytes);
 // Takes a stream argument; BL_TRUE or BL_THROW.
 int bl_take_stream(struct bl_machine *m, bl_word a, bool output,
                    struct bl_stream **out);
+// As above, of either kind.
+int bl_find_stream(struct bl_machine *m, bl_word a, struct bl_stream **out);
+// All of them, as a list.
+BL_MUST_USE bool bl_stream_list(struct bl_machine *m, bl_word *out);
+bool bl_stream_has_alias(bl_word alias);
 // Reads more text of an input stream; false at its end.
 bool bl_stream_more(struct bl_stream *s);
 struct bl_stream *bl_stream_open(FILE *file, bool output);
