@@ -291,7 +291,8 @@ static void compile_users(struct bl_machine *m, struct bl_pred *p) {
         for (; i < n; i++) {
             size_t at = 0;
             struct bl_clause *const c = list->item[i];
-            if (next_use(c, bl_make(p, BL_REF), &at) != NULL)
+            // a clause without its source calls it as any predicate
+            if (c->source != NULL && next_use(c, bl_make(p, BL_REF), &at))
                 compile_anew(m, c);
         }
     }
