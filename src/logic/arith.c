@@ -50,6 +50,7 @@ enum arith_kind {
     X(truediv, 2, FLOAT_TWO)                                                   \
     X(minus, 1, ANY)                                                           \
     X(plus, 1, ANY)                                                            \
+    X(eval, 1, ANY)                                                            \
     X(abs, 1, ANY)                                                             \
     X(sign, 1, ANY)                                                            \
     X(bit_not, 1, INT_ONE)                                                     \
@@ -76,6 +77,10 @@ enum arith_kind {
     X(exp, 1, FLOAT_ONE)                                                       \
     X(log, 1, FLOAT_ONE)                                                       \
     X(log2, 1, FLOAT_ONE)                                                      \
+    X(log10, 1, FLOAT_ONE)                                                     \
+    X(erf, 1, FLOAT_ONE)                                                       \
+    X(erfc, 1, FLOAT_ONE)                                                      \
+    X(lgamma, 1, FLOAT_ONE)                                                    \
     X(float, 1, FLOAT_ONE)                                                     \
     X(float_integer_part, 1, FLOAT_ONE)                                        \
     X(float_fractional_part, 1, FLOAT_ONE)                                     \
@@ -293,9 +298,14 @@ static int apply_int(struct bl_machine *m, enum bl_known_atom op, int64_t a,
 
 // Outside of it the function has no value.
 static bool in_domain(enum bl_known_atom op, double d) {
-    if (op == BL_ATOM_log || op == BL_ATOM_log2)
+    if (op == BL_ATOM_log || op == BL_ATOM_log2 || op == BL_ATOM_log10)
         return d > 0;
     return (op != BL_ATOM_cot && op != BL_ATOM_acot) || d != 0;
+}
+
+static double log_gamma(double d) {
+    int sign;
+    return lgamma_r(d, &sign); // lgamma keeps the sign for all threads
 }
 
 static double function(enum bl_known_atom op, double d) {
@@ -318,6 +328,10 @@ static double function(enum bl_known_atom op, double d) {
                 {BL_ATOM_exp, exp},
                 {BL_ATOM_log, log},
                 {BL_ATOM_log2, log2},
+                {BL_ATOM_log10, log10},
+                {BL_ATOM_erf, erf},
+                {BL_ATOM_erfc, erfc},
+                {BL_ATOM_lgamma, log_gamma},
                 {BL_ATOM_float_integer_part, trunc}};
     for (size_t i = 0; i < BL_ARRAY_LEN(libm); i++) {
         if (libm[i].op == op)
@@ -439,7 +453,7 @@ static int power(struct bl_machine *m, enum bl_known_atom op, struct bl_num a,
 
 static int one_number(struct bl_machine *m, enum bl_known_atom op,
                       struct bl_num a, struct bl_num *out) {
-    if (op == BL_ATOM_plus) {
+    if (op == BL_ATOM_plus || op == BL_ATOM_eval) {
         *out = a;
         return BL_TRUE;
     }

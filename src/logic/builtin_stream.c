@@ -153,6 +153,23 @@ static int memory_close_2(struct bl_machine *m, bl_word *a) {
     return bl_answer(m, a[1], text);
 }
 
+// Input from any text.
+static int open_string_2(struct bl_machine *m, bl_word *a) {
+    struct bl_out text = {0};
+    if (bl_take_text(m, a[0], &text) != BL_TRUE)
+        return BL_THROW;
+    struct bl_stream *const s = bl_stream_open(NULL, false);
+    if (s == NULL) {
+        bl_out_fini(&text);
+        return bl_throw_resource(m, "streams");
+    }
+    s->memory = text;
+    s->source.text = text.text;
+    s->source.length = text.bytes;
+    s->mode = BL_ATOM(read);
+    return bl_answer(m, a[1], bl_stream_term(m, s));
+}
+
 // ---- characters
 
 static int next_code(struct bl_stream *s, bool take) {
@@ -448,6 +465,7 @@ void bl_builtins_stream(void) {
         {"read_term", 3, read_term_3},
     };
     static const struct bl_builtin_row rows[] = {
+        {"open_string", 2, open_string_2},
         {"$memory_open", 1, memory_open_1},
         {"$memory_close", 2, memory_close_2},
         {"read_line_to_codes", 2, read_line_2},

@@ -297,6 +297,56 @@ gensym(Base, A) :- atom_concat('$gensym_', Base, K), flag(K, N, N + 1), I is N +
 reset_gensym(Base) :- atom_concat('$gensym_', Base, K), flag(K, _, 0).
 reset_gensym :- ( '$flag'(K, _), atom_concat('$gensym_', _, K), flag(K, _, 0), fail ; true ).
 
+% ---- heaps: heap(Tree, Size), a pairing heap of t(Priority, Key, Subtrees)
+
+empty_heap(heap(nil, 0)).
+singleton_heap(heap(t(P, K, []), 1), P, K).
+add_to_heap(heap(T, N), P, K, heap(T1, N1)) :- '$meld'(T, t(P, K, []), T1), N1 is N + 1.
+get_from_heap(heap(t(P, K, Ts), N), P, K, heap(T, N1)) :- N1 is N - 1, '$meld_pairs'(Ts, T).
+min_of_heap(heap(t(P, K, _), _), P, K).
+peek_at_heap(H, P, K) :- min_of_heap(H, P, K).
+heap_size(heap(_, N), N).
+list_to_heap(L, H) :- empty_heap(H0), '$add_all'(L, H0, H).
+'$add_all'([], H, H).
+'$add_all'([P-K|L], H0, H) :- add_to_heap(H0, P, K, H1), '$add_all'(L, H1, H).
+heap_to_list(H, L) :- ( get_from_heap(H, P, K, H1) -> L = [P-K|L1], heap_to_list(H1, L1) ; L = [] ).
+merge_heaps(heap(T, N), heap(U, M), heap(V, K)) :- '$meld'(T, U, V), K is N + M.
+is_heap(H) :- nonvar(H), H = heap(_, N), integer(N).
+'$meld'(nil, T, T) :- !.
+'$meld'(T, nil, T) :- !.
+'$meld'(t(P, K, Ts), t(Q, L, Us), T) :-
+    ( P @=< Q -> T = t(P, K, [t(Q, L, Us)|Ts]) ; T = t(Q, L, [t(P, K, Ts)|Us]) ).
+'$meld_pairs'(Ts, T) :- '$meld_pairs'(Ts, [], T).
+'$meld_pairs'([T, U|Ts], Ms, R) :- !, '$meld'(T, U, M), '$meld_pairs'(Ts, [M|Ms], R).
+'$meld_pairs'([T], Ms, R) :- !, '$meld_all'(Ms, T, R).
+'$meld_pairs'([], Ms, R) :- '$meld_all'(Ms, nil, R).
+'$meld_all'([], T, T).
+'$meld_all'([M|Ms], T, R) :- '$meld'(M, T, U), '$meld_all'(Ms, U, R).
+
+% ---- red-black trees: by name; they are association lists
+
+rb_new(t).
+rb_empty(t).
+rb_lookup(K, V, T) :- get_assoc(K, T, V).
+rb_insert(T0, K, V, T) :- put_assoc(K, T0, V, T).
+rb_insert_new(T0, K, V, T) :- \+ get_assoc(K, T0, _), put_assoc(K, T0, V, T).
+rb_update(T0, K, V, T) :- get_assoc(K, T0, _), put_assoc(K, T0, V, T).
+rb_update(T0, K, V0, V, T) :- get_assoc(K, T0, V0), put_assoc(K, T0, V, T).
+rb_apply(T0, K, G, T) :- get_assoc(K, T0, V0), call(G, V0, V), !, put_assoc(K, T0, V, T).
+rb_delete(T0, K, T) :- del_assoc(K, T0, _, T).
+rb_delete(T0, K, V, T) :- del_assoc(K, T0, V, T).
+rb_visit(T, Ps) :- assoc_to_list(T, Ps).
+rb_keys(T, Ks) :- assoc_to_keys(T, Ks).
+rb_in(K, V, T) :- ( nonvar(K) -> get_assoc(K, T, V) ; gen_assoc(K, T, V) ).
+rb_min(T, K, V) :- min_assoc(T, K, V).
+rb_max(T, K, V) :- max_assoc(T, K, V).
+rb_map(T0, G, T) :- map_assoc(G, T0, T).
+rb_size(T, N) :- assoc_to_keys(T, Ks), length(Ks, N).
+list_to_rbtree(Ps, T) :- '$rb_add'(Ps, t, T).
+'$rb_add'([], T, T).
+'$rb_add'([K-V|Ps], T0, T) :- put_assoc(K, T0, V, T1), '$rb_add'(Ps, T1, T).
+ord_list_to_rbtree(Ps, T) :- list_to_rbtree(Ps, T).
+
 % ---- text
 
 string(_) :- fail.
@@ -369,6 +419,7 @@ read_stream_to_codes(S, Cs) :-
 read_line_to_string(S, L) :-
     read_line_to_codes(S, Cs), ( Cs == end_of_file -> L = end_of_file ; Cs == -1 -> L = end_of_file ; atom_codes(L, Cs) ).
 '$with_file'(F, S, G) :- open(F, read, S), call_cleanup(G, close(S)).
+phrase_from_file(G, F) :- read_file_to_codes(F, Cs, []), phrase(G, Cs).
 read_file_to_codes(F, Cs, _) :- '$with_file'(F, S, read_stream_to_codes(S, Cs)).
 read_file_to_string(F, A, O) :- read_file_to_codes(F, Cs, O), atom_codes(A, Cs).
 read_file_to_terms(F, Ts, _) :- '$with_file'(F, S, '$read_terms'(S, Ts)).
@@ -454,6 +505,7 @@ cputime(T) :- statistics(cputime, T).
 walltime(T) :- get_time(T).
 
 sk_not(G) :- tnot(G).
+not_exists(G) :- tnot(G).
 tfindall(T, G, L) :- findall(T, G, L).
 current_table(G, '$table'(V)) :- tabled_call(V, _), G = V.
 abolish_table_pred(T) :- ( T = _ / _ -> abolish_table(T) ; functor(T, N, A), abolish_table(N/A) ).

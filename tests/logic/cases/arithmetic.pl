@@ -2,6 +2,7 @@
 %: args -g main
 %> 0.6420926 0.7853982 1.1752012 1.5430806 0.7615942
 %> 0.8813736 0.0 0.5493061 3.0 -2.5
+%> 2.0 0.8427008 0.1572992 3.1780538 7.0
 %> 12 1 0 3 3
 %> undefined
 %> undefined
@@ -11,6 +12,7 @@
 main :-
     row([cot(1), acot(1), sinh(1), cosh(1), tanh(1)]),
     row([asinh(1), acosh(1), atanh(0.5), log(2, 8), copysign(2.5, -1)]),
+    row([log10(100), erf(1), erfc(1), lgamma(5), eval(3 + 4)]),
     X1 is lcm(4, 6), X2 is getbit(5, 2), X3 is getbit(5, 1), X4 is lsb(8), X5 is popcount(7),
     format("~w ~w ~w ~w ~w~n", [X1, X2, X3, X4, X5]),
     error(cot(0)), error(atan2(0, 0)), error(log(1, 2)), error(lcm(1 << 59, 3)),
