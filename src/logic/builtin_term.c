@@ -2,6 +2,7 @@
 //
 // Looking at terms, taking them apart and putting them together.
 //
+#include "logic/acyclic.h"
 #include "logic/builtin.h"
 #include "logic/compare.h"
 
@@ -349,6 +350,10 @@ static int numbervars_3(struct bl_machine *m, bl_word *a) {
     return bl_answer(m, a[2], bl_int(n));
 }
 
+static int acyclic_1(struct bl_machine *m, bl_word *a) {
+    return bl_is_acyclic(m, a[0]);
+}
+
 // ---- assignment
 
 static bl_word *argument(struct bl_machine *m, const bl_word *a, int *r) {
@@ -424,9 +429,10 @@ void bl_builtins_term(void) {
         {"term_variables", 2, term_variables_2},
     };
     static const struct bl_builtin_row rows[] = {
-        {"is_list", 1, is_list_1},   {"=@=", 2, variant_2},
-        {"\\=@=", 2, not_variant_2}, {"numbervars", 3, numbervars_3},
-        {"setarg", 3, setarg_3},     {"nb_setarg", 3, nb_setarg_3},
+        {"is_list", 1, is_list_1},      {"=@=", 2, variant_2},
+        {"\\=@=", 2, not_variant_2},    {"numbervars", 3, numbervars_3},
+        {"acyclic_term", 1, acyclic_1}, {"setarg", 3, setarg_3},
+        {"nb_setarg", 3, nb_setarg_3},
     };
     static const struct bl_builtin_row iso_more[] = {
         {"arg", 3, arg_3},

@@ -274,7 +274,7 @@ term_variables(T, Vs, Tail) :- term_variables(T, L), '$append'(L, Tail, Vs).
 variant(A, B) :- A =@= B.
 subsumes_chk(G, S) :- subsumes_term(G, S).
 ?=(A, B) :- ( A == B -> true ; A \= B ).
-acyclic_term(_).
+cyclic_term(T) :- \+ acyclic_term(T).
 ground_or_var(X) :- ( var(X) -> true ; ground(X) ).
 
 % ---- records and counters: facts of the engine's own

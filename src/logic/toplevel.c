@@ -7,6 +7,7 @@
 //
 #include "logic/toplevel.h"
 
+#include "logic/acyclic.h"
 #include "logic/engine.h"
 #include "logic/json.h"
 #include "logic/limit.h"
@@ -106,7 +107,10 @@ static bool print_bindings(struct bl_machine *m,
                                            .n_vars = q->n_vars};
         bl_out_str(&o, v->name);
         bl_out_str(&o, " = ");
-        bl_write_term(m, &o, value, &w);
+        if (bl_is_acyclic(m, value) == BL_FAIL)
+            bl_out_str(&o, "<a term that contains itself>");
+        else
+            bl_write_term(m, &o, value, &w);
     }
     if (m->ball == NULL)
         fputs(any ? o.text : "true", stdout);

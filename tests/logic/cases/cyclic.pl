@@ -15,6 +15,7 @@
 %> call(resource)
 %> is_list(false)
 %> [1,2,3]
+%> cyclic([f,list,inner]) acyclic([shared,atom,long])
 :- table same/1, number/2.
 same(X) :- X = f(X).
 same(1).
@@ -36,7 +37,12 @@ main :-
     try(call, call_with_time_limit(0.05, C)),
     try(is_list, is_list(L)),
     catch(number(X, _), _, true),
-    findall(N, number(a, N), Ns), sort(Ns, Sorted), write(Sorted), nl.
+    findall(N, number(a, N), Ns), sort(Ns, Sorted), write(Sorted), nl,
+    Twice = g(Twin, Twin), Twin = h(_, [1, 2]), I = g(a, [I2|b]), I2 = h(I), numlist(1, 100000, Long),
+    Terms = [f-X, list-L, inner-I, shared-Twice, atom-a, long-Long],
+    findall(T, ( '$member'(T-Z, Terms), cyclic_term(Z) ), Cs),
+    findall(T, ( '$member'(T-Z, Terms), acyclic_term(Z) ), As),
+    format("~w ~w~n", [cyclic(Cs), acyclic(As)]).
 
 try(Name, Goal) :-
     catch(( call(Goal) -> R = true ; R = false ), E, R = caught(E)),
