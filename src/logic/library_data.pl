@@ -447,7 +447,7 @@ make.
     '$source_path'(F, P),
     ( '$loaded'(P) -> true ; assertz('$loaded'(P)), consult(P) ).
 ensure_loaded(F) :-
-    ( '$source_path'(F, _) -> '$load_once'(F) ; throw(error(existence_error(source_sink, F), _)) ).
+    ( nonvar(F), F = library(_) -> true ; '$source_path'(F, _) -> '$load_once'(F) ; throw(error(existence_error(source_sink, F), _)) ).
 use_module(M) :- ( atom(M), '$source_path'(M, _) -> '$load_once'(M) ; true ).
 use_module(M, _) :- use_module(M).
 import(Ps) :- ( nonvar(Ps), Ps = (_ from M) -> use_module(M) ; true ).
@@ -479,6 +479,15 @@ index(_, _).
 index(_, _, _).
 use_variant_tabling(_).
 use_subsumptive_tabling(_).
+local(_).
+suppl_table.
+suppl_table(_).
+tabling_mode(_, _).
+yap_flag(tabling_mode, _).
+garbage_collection(_).
+expects_dialect(_).
+noprofile(_).
+det(_).
 ensure_dync_loaded(F) :- consult(F).
 load_dyn(F) :- consult(F).
 load_dync(F) :- consult(F).

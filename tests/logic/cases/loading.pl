@@ -9,6 +9,11 @@
 %> one line
 % What a file can say of how it is loaded, and the names other systems use.
 :- include('parts/included').
+:- ensure_loaded(library(lists)).
+:- use_variant_tabling c/2.
+:- use_subsumptive_tabling c/2.
+:- tabling_mode(c/2, local).
+:- local included/1.
 :- import from_part/1 from 'parts/imported'.
 :- if(fail).
 choice(none).
