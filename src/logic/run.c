@@ -822,6 +822,9 @@ E_MORE : {
 }
 RETRY_MORE : {
     restore(m, m->b);
+    // a loop by failure has no other place to stop at
+    if (BL_UNLIKELY(bl_load_relaxed(&m->interrupt) != 0) && !bl_machine_poll(m))
+        goto error;
     p = (struct bl_pred *)(void *)bl_ptr(m->b->arg[m->b->n - 2]);
 }
 more : {

@@ -395,7 +395,12 @@ enum bl_tabling_step bl_tabling_call_absent(struct bl_machine *m,
 
 // ---- new answers
 
+// Also looks for an interrupt: a builtin with many solutions and answers that
+// fail are a loop without a call.
 static bool within_limit(struct bl_machine *m) {
+    // relaxed: bl_machine_poll looks again
+    if (bl_load_relaxed(&m->interrupt) != 0 && !bl_machine_poll(m))
+        return false;
     if (bl_engine.table_limit == 0)
         return true;
     uint64_t bytes = 0;

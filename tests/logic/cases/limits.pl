@@ -4,6 +4,8 @@
 %> resource_error(memory)
 %> time_limit_exceeded
 %> short limits
+%> time_limit_exceeded
+%> time_limit_exceeded
 %> resource_error(operators)
 %> alive
 % A limit that is met is an error like any other, and the machine goes on.
@@ -12,6 +14,8 @@ main :-
     catch(grow(a), error(F, _), true), print(F), nl,
     catch(call_with_time_limit(0.2, spin), G, true), print(G), nl,
     forall(between(1, 5000, I), short(I)), writeln('short limits'),
+    catch(call_with_time_limit(0.1, ( between(1, inf, _), fail )), L1, true), print(L1), nl,
+    catch(call_with_time_limit(0.1, endless(_)), L2, true), print(L2), nl,
     catch(operators, error(H, _), true), print(H), nl,
     writeln(alive).
 short(I) :-
@@ -23,3 +27,5 @@ stop.
 grow(X) :- grow(f(X)).
 spin :- spin.
 operators :- between(1, 3000, I), atom_concat(op, I, A), op(200, xfx, A), fail.
+:- table endless/1.
+endless(X) :- between(1, inf, X).
