@@ -155,6 +155,7 @@ void bl_machine_forget(struct bl_machine *m, uint32_t why) {
 bool bl_machine_poll(struct bl_machine *m) {
     const uint32_t why = bl_exchange_acq_rel(&m->interrupt, 0);
     set_ends(m); // pairs with bl_machine_interrupt
+    m->thrown = why & (BL_INT_TIME | BL_INT_SIGNAL | BL_INT_ABORT);
     if (why & BL_INT_TIME) {
         bl_throw_resource(m, "time");
         return false;

@@ -76,6 +76,7 @@ struct bl_machine {
     size_t memory_limit; // bytes all four areas may take together
     uint64_t deadline_ns;
     _Atomic(uint32_t) interrupt; // bits BL_INT_*
+    uint32_t thrown; // for which of these the last poll threw; 0: none
     int area_slot;
     struct bl_worker *worker;
     struct bl_io *io;

@@ -46,21 +46,33 @@ static size_t variables(struct bl_machine *m, bl_word goal, bl_word *var) {
     }
 }
 
+// Calling the goal explains why it is not compiled, but for an interrupt, which
+// comes again.
+static void drop_error(struct bl_machine *m) {
+    if (m->ball == NULL)
+        return;
+    if (m->thrown != 0)
+        bl_machine_interrupt(m, m->thrown);
+    bl_record_free(m->ball);
+    m->ball = NULL;
+}
+
 // The goal as a clause, its variables in the registers; NULL where it cannot
 // be compiled, which calling it then explains.
 static struct bl_clause *compile(struct bl_machine *m, bl_word goal) {
     bl_word var[BL_MAX_ARITY];
+    m->thrown = 0;
     const size_t n = variables(m, goal, var);
-    if (n == SIZE_MAX || !bl_heap_ensure(m, n + 8))
+    if (n == SIZE_MAX || !bl_heap_ensure(m, n + 8)) {
+        drop_error(m);
         return NULL;
+    }
     const bl_word head =
         bl_struct(m, bl_functor(BL_ATOM(query_goal), (uint32_t)n), var);
     struct bl_clause *const c =
         bl_clause_compile(m, bl_struct2(m, BL_ATOM(neck), head, goal));
-    if (c == NULL && m->ball != NULL) {
-        bl_record_free(m->ball);
-        m->ball = NULL;
-    }
+    if (c == NULL)
+        drop_error(m);
     if (c == NULL || c->kind != BL_CLAUSE_CODE) {
         if (c != NULL)
             bl_clause_free(c);

@@ -91,12 +91,14 @@ def attempt(command: list[str], rng: random.Random) -> str | None:
 
 def in_threads(leaflog: str, program: str, rng: random.Random) -> str | None:
     """One goal in eight threads ends by SIGINT and by --time as in one."""
-    goal = "count(left(_,_), _), repeat, fail"
+    goal = "writeln(started), flush_output, count(left(_,_), _), repeat, fail"
     for options, word in ([], "interrupted"), (["--time=0.3"], "out of time"):
         command = [leaflog, "-t", "8", *options, "-g", goal, program]
-        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as run:
-            time.sleep(0.2 + rng.random() * 0.3)
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True) as run:
+            run.stdout.readline() # of the first thread that runs
             if not options:
+                time.sleep(rng.random() * 0.3)
                 run.send_signal(signal.SIGINT)
             try:
                 _, said = run.communicate(timeout=60)
@@ -105,6 +107,23 @@ def in_threads(leaflog: str, program: str, rng: random.Random) -> str | None:
                 return f"-t 8 {options} does not end"
         if run.returncode != 2 or said.count(word) != 8:
             return f"-t 8 {options}: status {run.returncode}: {said[-300:]}"
+    return None
+
+
+def at_the_start(leaflog: str, program: str, rng: random.Random) -> str | None:
+    """SIGINT before, while and after the threads come up: none goes on."""
+    command = [leaflog, "-t", "8", "-g", "repeat, fail", program]
+    for _ in range(8):
+        with subprocess.Popen(command, stderr=subprocess.DEVNULL) as run:
+            time.sleep(rng.random() * 0.03)
+            run.send_signal(signal.SIGINT)
+            try:
+                status = run.wait(timeout=60)
+            except subprocess.TimeoutExpired:
+                run.kill()
+                return "SIGINT at the start is lost"
+        if status not in (2, -signal.SIGINT):
+            return f"SIGINT at the start: status {status}"
     return None
 
 
@@ -124,6 +143,7 @@ def main() -> int:
                        f"--locks={rng.choice(['node', 'array'])}", file.name]
             what = attempt(command, rng)
             what = what or in_threads(args.leaflog, file.name, rng)
+            what = what or at_the_start(args.leaflog, file.name, rng)
             if what is not None:
                 failures += 1
                 print(f"seed {seed}: {' '.join(command[1:3])}: {what}")

@@ -1,7 +1,7 @@
 % SPDX-License-Identifier: MIT
 %: args -g main
 %: designs
-%: threads 2 8
+%: threads 4
 %> left 10000
 %> far 5208
 %> mixed 20158
