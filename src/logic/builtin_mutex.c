@@ -5,10 +5,8 @@
 #include "logic/builtin.h"
 #include "logic/queue.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 
 struct mutex {
     struct mutex *next;
@@ -63,11 +61,7 @@ static int lock_1(struct bl_machine *m, bl_word *a) {
         return BL_THROW;
     int r = pthread_mutex_trylock(&x->lock);
     while (r != 0) {
-        struct timespec t;
-        clock_gettime(CLOCK_REALTIME, &t);
-        t.tv_nsec += 20000000;
-        t.tv_sec += t.tv_nsec / 1000000000;
-        t.tv_nsec %= 1000000000;
+        const struct timespec t = bl_next_look();
         r = pthread_mutex_timedlock(&x->lock, &t);
         if (r != 0 && bl_load_acquire(&m->interrupt) != 0 &&
             !bl_machine_event(m))

@@ -11,7 +11,6 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 
 struct bl_queue {
     struct bl_queue *next; // queues_lock
@@ -124,11 +123,7 @@ static int enter(struct bl_machine *m, bl_word name, struct bl_queue **out) {
 // Waits for a change in short pieces, so that an interrupt or a deadline ends
 // the wait: BL_THROW then. The queue's lock is held.
 static int wait_for_change(struct bl_machine *m, struct bl_queue *q) {
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    t.tv_nsec += 20000000;
-    t.tv_sec += t.tv_nsec / 1000000000;
-    t.tv_nsec %= 1000000000;
+    const struct timespec t = bl_next_look();
     pthread_cond_timedwait(&q->changed, &q->lock, &t);
     if (q->gone)
         return no_queue(m, q->name);

@@ -36,9 +36,8 @@ struct bl_worker {
 };
 
 enum {
-    LOOK_NS = 20000000, // how often a waiting thread looks for interrupts
-    THREADS = 256,      // at once: each needs addresses for its stacks
-    PATIENCE = 100      // looks for one that ends, before that is an error
+    THREADS = 256, // at once: each needs addresses for its stacks
+    PATIENCE = 100 // looks for one that ends, before that is an error
 };
 
 static pthread_mutex_t workers_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -190,7 +189,7 @@ static bool launch(struct bl_worker *w) {
 
 // Where there are too many, some may be about to end.
 static bool launch_soon(struct bl_worker *w) {
-    const struct timespec pause = {0, LOOK_NS / 2};
+    const struct timespec pause = {0, BL_LOOK_NS / 2};
     for (int i = 0; i < PATIENCE; i++) {
         if (launch(w))
             return true;
@@ -277,11 +276,7 @@ static void release(struct bl_worker *w) {
 }
 
 static int timed_join(const struct bl_worker *w) {
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    t.tv_nsec += LOOK_NS;
-    t.tv_sec += t.tv_nsec / 1000000000;
-    t.tv_nsec %= 1000000000;
+    const struct timespec t = bl_next_look();
     return pthread_timedjoin_np(w->thread, NULL, &t);
 }
 

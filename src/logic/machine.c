@@ -143,6 +143,15 @@ uint64_t bl_now_ns(void) {
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+struct timespec bl_next_look(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    t.tv_nsec += BL_LOOK_NS;
+    t.tv_sec += t.tv_nsec / 1000000000;
+    t.tv_nsec %= 1000000000;
+    return t;
+}
+
 void bl_machine_interrupt(struct bl_machine *m, uint32_t why) {
     (void)atomic_fetch_or_explicit(&m->interrupt, why, memory_order_release);
     bl_store_release(&m->heap_soft, NULL);

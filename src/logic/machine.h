@@ -15,6 +15,7 @@
 #include "logic/term.h"
 
 #include <stdio.h>
+#include <time.h>
 
 struct bl_clause;
 struct bl_record;
@@ -158,6 +159,10 @@ void bl_machine_interrupt(struct bl_machine *m, uint32_t why); // any thread
 // An interrupt that is not answered yet came too late.
 void bl_machine_forget(struct bl_machine *m, uint32_t why);
 uint64_t bl_now_ns(void);
+#define BL_LOOK_NS 20000000
+// Until when a waiting thread sleeps before it looks for interrupts, by
+// CLOCK_REALTIME.
+struct timespec bl_next_look(void);
 
 // Undoes bindings back to the trail mark.
 BL_INLINE void bl_untrail(struct bl_machine *m, bl_word *mark) {

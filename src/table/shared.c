@@ -240,10 +240,10 @@ static enum bl_answer_result add_leaf_locked(struct bl_memory *memory,
     return BL_ANSWER_NEW;
 }
 
-static enum bl_answer_result shared_leaf(struct bl_table_thread *thread,
-                                         struct bl_answers *answers,
-                                         struct bl_trie_node *node,
-                                         uint64_t token) {
+enum bl_answer_result bl_shared_insert_at(struct bl_table_thread *thread,
+                                          struct bl_answers *answers,
+                                          struct bl_trie_node *node,
+                                          uint64_t token) {
     for (unsigned round = 0;; round++) {
         if (bl_leaves_find(bl_load_acquire(&node->leaves), token))
             return BL_ANSWER_REPEATED;
@@ -303,13 +303,6 @@ struct bl_trie_node *bl_shared_node(struct bl_table_thread *thread,
     return node;
 }
 
-enum bl_answer_result bl_shared_insert_at(struct bl_table_thread *thread,
-                                          struct bl_answers *answers,
-                                          struct bl_trie_node *node,
-                                          uint64_t token) {
-    return shared_leaf(thread, answers, node, token);
-}
-
 enum bl_answer_result bl_shared_insert(struct bl_table_thread *thread,
                                        struct bl_answers *answers,
                                        const uint64_t *tokens, size_t n) {
@@ -317,6 +310,7 @@ enum bl_answer_result bl_shared_insert(struct bl_table_thread *thread,
         bl_shared_node(thread, answers, tokens, n);
     if (n == 0)
         return shared_empty(thread, answers);
-    return node != NULL ? shared_leaf(thread, answers, node, tokens[n - 1])
-                        : BL_ANSWER_NO_MEMORY;
+    return node != NULL
+               ? bl_shared_insert_at(thread, answers, node, tokens[n - 1])
+               : BL_ANSWER_NO_MEMORY;
 }
