@@ -216,22 +216,24 @@ BL_INLINE uintptr_t bl_seal_of(const struct bl_page *page, const void *block) {
 // ---------------------------------------------------------------------------
 // Fast paths.
 
-// True where a list of free blocks may go on at `block`: aligned, and within
-// the first `bytes` of the small part or not far behind. The links lie in the
-// blocks, so a write past the end of a block, or into a free one, changes them.
-// Rotated, what must be zero is on top, and one comparison finds NULL too.
-BL_INLINE bool bl_link_is_sound(const struct bl_block *block, uintptr_t bytes) {
+// True where a list of free blocks may go on at `block`: aligned to 2^`shift`,
+// and within the first `bytes` of the small part or not far behind. The links
+// lie in the blocks, so a write past the end of a block, or into a free one,
+// changes them. Rotated, what must be zero is on top, and one comparison finds
+// NULL too.
+BL_INLINE bool bl_link_is_sound(const struct bl_block *block, unsigned shift,
+                                uintptr_t bytes) {
     const uintptr_t offset = bl_small_offset(block);
-    return (offset >> 4 | offset << 60) < bytes;
+    return (offset >> shift | offset << (64 - shift)) < bytes;
 }
 
 // Ends the program with one line on a list that goes on at `block`.
 BL_NORETURN BL_COLD void bl_overwritten(const struct bl_block *block);
 
-// For slow paths; NULL ends a list.
+// For slow paths; NULL ends a list. A pool's blocks may be aligned to 8 bytes.
 BL_INLINE void bl_link_check(const struct bl_block *block) {
     const uintptr_t bytes = bl_load_relaxed(&bl_territory.small_bytes);
-    if (BL_UNLIKELY(!bl_link_is_sound(block, bytes) && block != NULL))
+    if (BL_UNLIKELY(!bl_link_is_sound(block, 3, bytes) && block != NULL))
         bl_overwritten(block);
 }
 
@@ -276,7 +278,7 @@ BL_INLINE void bl_small_see(void) {
 }
 
 BL_INLINE bool bl_cache_has_block(const struct bl_cache *cache) {
-    return bl_link_is_sound(cache->first, bl_thread.small_seen);
+    return bl_link_is_sound(cache->first, 4, bl_thread.small_seen);
 }
 
 BL_INLINE void *bl_cache_pop(struct bl_cache *cache) {

@@ -185,10 +185,11 @@ static const char *perform(struct state *s, const struct op *op) {
         return !empty ? NULL
                       : add(s, op, api->calloc(op->a, op->b), op->a * op->b, 16,
                             true);
-    case OP_align:
-        return !empty ? NULL
-                      : add(s, op, api->aligned(op->a, op->b), op->b, op->a,
-                            false);
+    case OP_align: // less is refused; the shrinker tries it
+        return !empty || op->a < sizeof(void *)
+                   ? NULL
+                   : add(s, op, api->aligned(op->a, op->b), op->b, op->a,
+                         false);
     case OP_realloc:
         return do_realloc(s, op);
     case OP_free:
