@@ -92,10 +92,7 @@ void bl_machine_delete(struct bl_machine *m) {
 
 // ---- growth
 
-bool bl_heap_ensure(struct bl_machine *m, size_t words) {
-    if (words < (size_t)(m->heap_end + BL_HEAP_MARGIN / 2 - m->h) &&
-        m->h < m->heap_end)
-        return true;
+static bool grow_heap(struct bl_machine *m, size_t words) {
     const char *const top = (const char *)(m->h + words + 2 * BL_HEAP_MARGIN);
     if (words > SIZE_MAX / 32 || !bl_area_grow(m, &m->heap_area, top)) {
         bl_throw_resource(m, "memory");
@@ -103,6 +100,31 @@ bool bl_heap_ensure(struct bl_machine *m, size_t words) {
     }
     set_ends(m);
     return true;
+}
+
+// In the middle of a clause nothing can be collected, so what takes much there
+// is noticed before the heap is full: the next call looks.
+static bool take_room(struct bl_machine *m, size_t words, bool enough) {
+    if (!enough && !grow_heap(m, words))
+        return false;
+    if (!enough || (words > BL_HEAP_MARGIN &&
+                    m->h + 2 * words + BL_HEAP_MARGIN > m->heap_end)) {
+        m->collect_soon = true;
+        bl_store_release(&m->heap_soft, NULL);
+    }
+    return true;
+}
+
+bool bl_heap_ensure(struct bl_machine *m, size_t words) {
+    return take_room(
+        m, words,
+        words < (size_t)(m->heap_end + BL_HEAP_MARGIN / 2 - m->h) &&
+            m->h < m->heap_end);
+}
+
+bool bl_heap_ensure_number(struct bl_machine *m, size_t words) {
+    return take_room(m, words,
+                     m->h + words <= m->heap_end + BL_HEAP_MARGIN / 2);
 }
 
 bool bl_trail_grow(struct bl_machine *m) {
@@ -181,7 +203,7 @@ bool bl_machine_event(struct bl_machine *m) {
         return false;
     if (m->tr >= m->trail_end && !bl_trail_grow(m))
         return false;
-    return m->h < m->heap_end || bl_heap_ensure(m, BL_HEAP_MARGIN);
+    return m->h < m->heap_end || grow_heap(m, BL_HEAP_MARGIN);
 }
 
 enum { SCRATCH_KEPT = 1 << 20 }; // words, after an error
@@ -191,17 +213,19 @@ enum { SCRATCH_KEPT = 1 << 20 }; // words, after an error
 
 bool bl_machine_call_event(struct bl_machine *m, uint32_t arity) {
     const size_t segment = (size_t)(m->h - m->b->h);
-    const bool full = m->h >= m->heap_end && segment >= COLLECT_FROM;
+    const bool full =
+        (m->h >= m->heap_end || m->collect_soon) && segment >= COLLECT_FROM;
     const bool asked =
         m->collect_every != 0 && m->inferences % m->collect_every == 0;
     size_t freed = 0;
+    m->collect_soon = false;
     if (full || asked)
         freed = bl_collect(m, arity);
     // little was freed: grow as well, so that collections stay rare
     if (full && freed < segment / 2 &&
         !bl_area_grow(m, &m->heap_area,
                       (const char *)(m->h + segment / 2 + BL_HEAP_MARGIN)) &&
-        freed < segment / 16) {
+        freed < segment / 16 && m->h >= m->heap_end) {
         bl_throw_resource(m, "memory");
         return false;
     }

@@ -89,6 +89,7 @@ struct bl_machine {
     uint64_t inferences;
     uint64_t collections;
     uint64_t collect_every; // calls; 0: when the heap is full
+    bool collect_soon;      // at the next call
     uint64_t random_state;
     bool halting; // halt/1 was called; no catcher stops that
     int halt_code;
@@ -180,6 +181,9 @@ BL_INLINE void bl_untrail(struct bl_machine *m, bl_word *mark) {
 
 // Room for `words` on the heap; false with the ball set where there is none.
 BL_MUST_USE bool bl_heap_ensure(struct bl_machine *m, size_t words);
+// The same for the result of arithmetic, which a clause has many of: those that
+// fit go into the margin.
+BL_MUST_USE bool bl_heap_ensure_number(struct bl_machine *m, size_t words);
 BL_MUST_USE bool bl_trail_grow(struct bl_machine *m);
 BL_MUST_USE bool bl_env_ensure(struct bl_machine *m, const char *top);
 BL_MUST_USE bool bl_choice_ensure(struct bl_machine *m, const char *top);
