@@ -24,8 +24,9 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 cmake --build "$build" --target help | grep -q static_commands || {
-    echo 'build.sh: no static libelf: apt-get install libelf-dev libdw-dev' \
-        'libbz2-dev liblzma-dev zlib1g-dev, then configure again' >&2
+    echo 'build.sh: no static libraries: apt-get install libelf-dev' \
+        'libdw-dev libbz2-dev libgmp-dev liblzma-dev zlib1g-dev, then' \
+        'configure again' >&2
     exit 3
 }
 for step in "--build $build --target static_commands" \

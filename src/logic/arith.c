@@ -5,6 +5,7 @@
 //
 #include "logic/arith.h"
 
+#include "logic/bigint.h"
 #include "logic/error.h"
 #include "logic/record.h"
 
@@ -126,10 +127,14 @@ int bl_arith_operation(bl_word functor) {
     return -1;
 }
 
+static struct bl_num small(int64_t i) {
+    return (struct bl_num){.kind = BL_NUM_INT, .i = i};
+}
+
 static int set_int(struct bl_machine *m, int64_t i, struct bl_num *out) {
-    if (!bl_fits_int(i))
-        return bl_throw_evaluation(m, BL_ATOM_int_overflow);
-    *out = (struct bl_num){.is_float = false, .i = i};
+    if (BL_UNLIKELY(!bl_fits_int(i)))
+        return bl_big_of_int(m, i, out);
+    *out = (struct bl_num){.kind = BL_NUM_INT, .i = i};
     return BL_TRUE;
 }
 
@@ -138,59 +143,90 @@ static int set_float(struct bl_machine *m, double d, struct bl_num *out) {
         return bl_throw_evaluation(m, BL_ATOM_undefined);
     if (isinf(d))
         return bl_throw_evaluation(m, BL_ATOM_float_overflow);
-    *out = (struct bl_num){.is_float = true, .d = d};
+    *out = (struct bl_num){.kind = BL_NUM_FLOAT, .d = d};
     return BL_TRUE;
 }
 
-static double as_float(struct bl_num n) {
-    return n.is_float ? n.d : (double)n.i;
+int bl_arith_double(struct bl_machine *m, struct bl_num n, double *out) {
+    if (n.kind == BL_NUM_BIG) {
+        *out = bl_big_double(n.big);
+        if (isinf(*out))
+            return bl_throw_evaluation(m, BL_ATOM_float_overflow);
+    } else {
+        *out = n.kind == BL_NUM_FLOAT ? n.d : (double)n.i;
+    }
+    return BL_TRUE;
 }
 
-bl_word bl_arith_word(struct bl_machine *m, struct bl_num n) {
-    return n.is_float ? bl_float(m, n.d) : bl_int(n.i);
+// Two numbers as doubles.
+static int doubles(struct bl_machine *m, struct bl_num a, struct bl_num b,
+                   double *x, double *y) {
+    const int r = bl_arith_double(m, a, x);
+    return r == BL_TRUE ? bl_arith_double(m, b, y) : r;
+}
+
+static bool is_zero(struct bl_num n) {
+    return n.kind == BL_NUM_FLOAT ? n.d == 0 : bl_num_sign(n) == 0;
+}
+
+static bool is_negative(struct bl_num n) {
+    return n.kind == BL_NUM_FLOAT ? n.d < 0 : bl_num_sign(n) < 0;
+}
+
+static int compare_float_int(double d, int64_t i) {
+    if (d >= 0x1p61)
+        return 1;
+    if (d <= -0x1p61)
+        return -1;
+    const int64_t whole = (int64_t)d;
+    if (whole != i)
+        return whole > i ? 1 : -1;
+    const double rest = d - (double)whole;
+    return (rest > 0) - (rest < 0);
 }
 
 int bl_arith_compare(struct bl_num a, struct bl_num b) {
-    if (!a.is_float && !b.is_float)
+    if (bl_are_ints(a, b))
         return (a.i > b.i) - (a.i < b.i);
-    if (a.is_float && b.is_float)
-        return isnan(a.d) || isnan(b.d) ? 2 : (a.d > b.d) - (a.d < b.d);
-    if (!a.is_float) {
-        const int r = bl_arith_compare(b, a);
-        return r == 2 ? 2 : -r;
-    }
-    if (isnan(a.d))
+    const bool fa = a.kind == BL_NUM_FLOAT;
+    const bool fb = b.kind == BL_NUM_FLOAT;
+    if ((fa && isnan(a.d)) || (fb && isnan(b.d)))
         return 2;
-    if (a.d >= 0x1p61)
-        return 1;
-    if (a.d <= -0x1p61)
-        return -1;
-    const int64_t whole = (int64_t)a.d;
-    if (whole != b.i)
-        return whole > b.i ? 1 : -1;
-    const double rest = a.d - (double)whole;
-    return (rest > 0) - (rest < 0);
+    if (fa && fb)
+        return (a.d > b.d) - (a.d < b.d);
+    if (fb)
+        return -bl_arith_compare(b, a);
+    if (!fa)
+        return bl_big_compare(a, b);
+    return b.kind == BL_NUM_BIG ? -bl_big_compare_double(b.big, a.d)
+                                : compare_float_int(a.d, b.i);
 }
 
 // ---- integers
 
-static int int_power(struct bl_machine *m, int64_t a, int64_t n,
+static int to_negative_power(struct bl_machine *m, struct bl_num a,
+                             struct bl_num n, struct bl_num *out) {
+    const bool odd =
+        n.kind == BL_NUM_BIG ? bl_big_is_odd(n.big) : (n.i & 1) != 0;
+    if (a.kind == BL_NUM_INT && (a.i == 1 || a.i == -1))
+        return set_int(m, a.i == 1 || !odd ? 1 : -1, out);
+    if (is_zero(a))
+        return bl_throw_evaluation(m, BL_ATOM_zero_divisor);
+    return bl_throw_type(m, BL_ATOM_float, bl_arith_word(m, a));
+}
+
+static int int_power(struct bl_machine *m, struct bl_num a, struct bl_num b,
                      struct bl_num *out) {
-    if (n < 0) {
-        if (a == 1)
-            return set_int(m, 1, out);
-        if (a == -1)
-            return set_int(m, n % 2 == 0 ? 1 : -1, out);
-        if (a == 0)
-            return bl_throw_evaluation(m, BL_ATOM_zero_divisor);
-        return bl_throw_type(m, BL_ATOM_float, bl_int(a));
-    }
+    if (is_negative(b))
+        return to_negative_power(m, a, b, out);
+    if (!bl_are_ints(a, b))
+        return bl_big_power(m, a, b, out);
+    int64_t x = a.i;
     int64_t r = 1;
-    for (; n > 0; n >>= 1) {
-        if ((n & 1) && __builtin_mul_overflow(r, a, &r))
-            return bl_throw_evaluation(m, BL_ATOM_int_overflow);
-        if (n > 1 && __builtin_mul_overflow(a, a, &a))
-            return bl_throw_evaluation(m, BL_ATOM_int_overflow);
+    for (int64_t n = b.i; n > 0; n >>= 1) {
+        if (((n & 1) && __builtin_mul_overflow(r, x, &r)) ||
+            (n > 1 && __builtin_mul_overflow(x, x, &x)))
+            return bl_big_power(m, a, b, out);
     }
     return set_int(m, r, out);
 }
@@ -211,39 +247,48 @@ static int64_t gcd(int64_t a, int64_t b) {
     return a;
 }
 
-static int shift(struct bl_machine *m, int64_t a, int64_t by,
+static int shift(struct bl_machine *m, int64_t a, int64_t by, bool left,
                  struct bl_num *out) {
-    if (by < 0)
-        return set_int(m, by < -62 ? (a < 0 ? -1 : 0) : a >> -by, out);
-    if (a == 0 || by == 0)
-        return set_int(m, a, out);
+    const int64_t n = left ? by : -by;
+    if (n <= 0)
+        return set_int(m, n < -62 ? (a < 0 ? -1 : 0) : a >> -n, out);
     int64_t r;
-    if (by > 60 || __builtin_mul_overflow(a, (int64_t)1 << by, &r))
-        return bl_throw_evaluation(m, BL_ATOM_int_overflow);
-    return set_int(m, r, out);
+    if (n <= 60 && !__builtin_mul_overflow(a, (int64_t)1 << n, &r))
+        return set_int(m, r, out);
+    return bl_big_shift(m, small(a), small(by), left, out);
 }
 
 static int lcm(struct bl_machine *m, int64_t a, int64_t b, struct bl_num *out) {
     const int64_t d = gcd(a, b);
     int64_t r = 0;
     if (d != 0 && __builtin_mul_overflow(a / d, b, &r))
-        return bl_throw_evaluation(m, BL_ATOM_int_overflow);
+        return bl_big_apply(m, BL_ATOM_lcm, small(a), small(b), out);
     return set_int(m, r < 0 ? -r : r, out);
 }
 
-static int get_bit(struct bl_machine *m, int64_t a, int64_t i,
+static int get_bit(struct bl_machine *m, struct bl_num a, struct bl_num i,
                    struct bl_num *out) {
-    if (a < 0 || i < 0)
+    if (is_negative(a) || is_negative(i))
         return bl_throw_type(m, BL_ATOM_not_less_than_zero,
-                             bl_int(a < 0 ? a : i));
-    return set_int(m, i > 62 ? 0 : a >> i & 1, out);
+                             bl_arith_word(m, is_negative(a) ? a : i));
+    if (i.kind == BL_NUM_BIG)
+        return set_int(m, 0, out);
+    if (a.kind == BL_NUM_INT)
+        return set_int(m, i.i > 62 ? 0 : a.i >> i.i & 1, out);
+    const uint64_t limb = (uint64_t)i.i / 64;
+    const bool set = limb < bl_big_limbs(a.big) &&
+                     (bl_ptr(a.big)[limb] >> (i.i % 64) & 1) != 0;
+    return set_int(m, set, out);
 }
 
-static int apply_ints(struct bl_machine *m, enum bl_known_atom op, int64_t a,
-                      int64_t b, struct bl_num *out) {
-    const bool divides = op == BL_ATOM_intdiv || op == BL_ATOM_mod ||
-                         op == BL_ATOM_rem || op == BL_ATOM_div;
-    if (divides && b == 0)
+static bool divides(enum bl_known_atom op) {
+    return op == BL_ATOM_intdiv || op == BL_ATOM_mod || op == BL_ATOM_rem ||
+           op == BL_ATOM_div;
+}
+
+static BL_NOINLINE int apply_small(struct bl_machine *m, enum bl_known_atom op,
+                                   int64_t a, int64_t b, struct bl_num *out) {
+    if (divides(op) && b == 0)
         return bl_throw_evaluation(m, BL_ATOM_zero_divisor);
     if (op == BL_ATOM_intdiv)
         return set_int(m, a / b, out);
@@ -253,10 +298,8 @@ static int apply_ints(struct bl_machine *m, enum bl_known_atom op, int64_t a,
         return set_int(m, floor_div(a, b), out);
     if (op == BL_ATOM_mod)
         return set_int(m, a - floor_div(a, b) * b, out);
-    if (op == BL_ATOM_shift_left)
-        return shift(m, a, b, out);
-    if (op == BL_ATOM_shift_right)
-        return shift(m, a, -b, out);
+    if (op == BL_ATOM_shift_left || op == BL_ATOM_shift_right)
+        return shift(m, a, b, op == BL_ATOM_shift_left, out);
     if (op == BL_ATOM_bit_and)
         return set_int(m, a & b, out);
     if (op == BL_ATOM_bit_or)
@@ -266,8 +309,19 @@ static int apply_ints(struct bl_machine *m, enum bl_known_atom op, int64_t a,
     if (op == BL_ATOM_lcm)
         return lcm(m, a, b, out);
     if (op == BL_ATOM_getbit)
-        return get_bit(m, a, b, out);
+        return get_bit(m, small(a), small(b), out);
     return set_int(m, gcd(a, b), out);
+}
+
+static int apply_large(struct bl_machine *m, enum bl_known_atom op,
+                       struct bl_num a, struct bl_num b, struct bl_num *out) {
+    if (divides(op) && is_zero(b))
+        return bl_throw_evaluation(m, BL_ATOM_zero_divisor);
+    if (op == BL_ATOM_shift_left || op == BL_ATOM_shift_right)
+        return bl_big_shift(m, a, b, op == BL_ATOM_shift_left, out);
+    if (op == BL_ATOM_getbit)
+        return get_bit(m, a, b, out);
+    return bl_big_apply(m, op, a, b, out);
 }
 
 static uint64_t next_random(struct bl_machine *m) {
@@ -275,6 +329,15 @@ static uint64_t next_random(struct bl_machine *m) {
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
     x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
     return x ^ (x >> 31);
+}
+
+static int apply_big(struct bl_machine *m, enum bl_known_atom op,
+                     struct bl_num a, struct bl_num *out) {
+    const bool of_any = op == BL_ATOM_bit_not || op == BL_ATOM_succ;
+    if (!of_any && is_negative(a))
+        return bl_throw_type(m, BL_ATOM_not_less_than_zero, a.big);
+    return op == BL_ATOM_random ? bl_big_random(m, a, next_random, out)
+                                : bl_big_apply_one(m, op, a, out);
 }
 
 static int apply_int(struct bl_machine *m, enum bl_known_atom op, int64_t a,
@@ -344,14 +407,21 @@ static double function(enum bl_known_atom op, double d) {
     return op == BL_ATOM_float_fractional_part ? d - trunc(d) : d;
 }
 
-static int apply_float(struct bl_machine *m, enum bl_known_atom op, double d,
-                       struct bl_num *out) {
+static int apply_float(struct bl_machine *m, enum bl_known_atom op,
+                       struct bl_num x, struct bl_num *out) {
+    double d;
+    if (bl_arith_double(m, x, &d) != BL_TRUE)
+        return BL_THROW;
     return in_domain(op, d) ? set_float(m, function(op, d), out)
                             : bl_throw_evaluation(m, BL_ATOM_undefined);
 }
 
-static int apply_floats(struct bl_machine *m, enum bl_known_atom op, double a,
-                        double b, struct bl_num *out) {
+static int apply_floats(struct bl_machine *m, enum bl_known_atom op,
+                        struct bl_num x, struct bl_num y, struct bl_num *out) {
+    double a;
+    double b;
+    if (doubles(m, x, y, &a, &b) != BL_TRUE)
+        return BL_THROW;
     if (op == BL_ATOM_truediv)
         return b == 0 ? bl_throw_evaluation(m, BL_ATOM_zero_divisor)
                       : set_float(m, a / b, out);
@@ -376,9 +446,10 @@ static int to_integer(struct bl_machine *m, enum bl_known_atom op, double d,
         r = ceil(d);
     else if (op == BL_ATOM_floor)
         r = floor(d);
-    if (!(r > -0x1p60 && r < 0x1p60))
-        return bl_throw_evaluation(m, BL_ATOM_int_overflow);
-    return set_int(m, (int64_t)r, out);
+    if (!isfinite(r))
+        return bl_throw_evaluation(m, BL_ATOM_undefined);
+    return r > -0x1p60 && r < 0x1p60 ? set_int(m, (int64_t)r, out)
+                                     : bl_big_of_double(m, r, out);
 }
 
 static int constant(struct bl_machine *m, enum bl_known_atom op,
@@ -404,73 +475,88 @@ static int constant(struct bl_machine *m, enum bl_known_atom op,
         d = (double)clock() / CLOCKS_PER_SEC;
     else
         return set_int(m, (int64_t)time(NULL), out);
-    *out = (struct bl_num){.is_float = true, .d = d};
+    *out = (struct bl_num){.kind = BL_NUM_FLOAT, .d = d};
     return BL_TRUE;
 }
 
 // ---- both
 
-static int add_or_multiply(struct bl_machine *m, enum bl_known_atom op,
+static int combine_doubles(struct bl_machine *m, enum bl_known_atom op,
                            struct bl_num a, struct bl_num b,
                            struct bl_num *out) {
-    if (a.is_float || b.is_float) {
-        const double x = as_float(a);
-        const double y = as_float(b);
-        const double r = op == BL_ATOM_plus    ? x + y
-                         : op == BL_ATOM_minus ? x - y
-                                               : x * y;
-        return set_float(m, r, out);
-    }
+    double x;
+    double y;
+    if (doubles(m, a, b, &x, &y) != BL_TRUE)
+        return BL_THROW;
+    const double r = op == BL_ATOM_plus    ? x + y
+                     : op == BL_ATOM_minus ? x - y
+                                           : x * y;
+    return set_float(m, r, out);
+}
+
+int bl_arith_combine(struct bl_machine *m, enum bl_known_atom op,
+                     struct bl_num a, struct bl_num b, struct bl_num *out) {
+    if (a.kind == BL_NUM_FLOAT || b.kind == BL_NUM_FLOAT)
+        return combine_doubles(m, op, a, b, out);
     int64_t r;
-    const bool over = op == BL_ATOM_plus ? __builtin_add_overflow(a.i, b.i, &r)
-                      : op == BL_ATOM_minus
-                          ? __builtin_sub_overflow(a.i, b.i, &r)
-                          : __builtin_mul_overflow(a.i, b.i, &r);
-    if (over)
-        return bl_throw_evaluation(m, BL_ATOM_int_overflow);
-    return set_int(m, r, out);
+    if (bl_are_ints(a, b) &&
+        !(op == BL_ATOM_plus    ? __builtin_add_overflow(a.i, b.i, &r)
+          : op == BL_ATOM_minus ? __builtin_sub_overflow(a.i, b.i, &r)
+                                : __builtin_mul_overflow(a.i, b.i, &r)))
+        return set_int(m, r, out);
+    return bl_big_apply(m, op, a, b, out);
 }
 
 static int divide(struct bl_machine *m, struct bl_num a, struct bl_num b,
                   struct bl_num *out) {
-    if (as_float(b) == 0)
+    double x;
+    double y;
+    const bool integers = a.kind != BL_NUM_FLOAT && b.kind != BL_NUM_FLOAT;
+    if (is_zero(b))
         return bl_throw_evaluation(m, BL_ATOM_zero_divisor);
-    if (!a.is_float && !b.is_float && a.i % b.i == 0)
+    if (integers && !bl_are_ints(a, b))
+        return bl_big_divide(m, a, b, out);
+    if (integers && a.i % b.i == 0)
         return set_int(m, a.i / b.i, out);
-    return set_float(m, as_float(a) / as_float(b), out);
+    if (doubles(m, a, b, &x, &y) != BL_TRUE)
+        return BL_THROW;
+    return set_float(m, x / y, out);
 }
 
 // Of integers, ^ stays among them; ** does unless the exponent is negative.
 static int power(struct bl_machine *m, enum bl_known_atom op, struct bl_num a,
                  struct bl_num b, struct bl_num *out) {
-    if (!a.is_float && !b.is_float &&
-        (op == BL_ATOM_caret || b.i >= 0 || a.i == 0))
-        return int_power(m, a.i, b.i, out);
-    if (as_float(a) == 0 && as_float(b) < 0)
+    double x;
+    double y;
+    if (a.kind != BL_NUM_FLOAT && b.kind != BL_NUM_FLOAT &&
+        (op == BL_ATOM_caret || !is_negative(b) || is_zero(a)))
+        return int_power(m, a, b, out);
+    if (is_zero(a) && is_negative(b))
         return bl_throw_evaluation(m, BL_ATOM_zero_divisor);
-    return set_float(m, pow(as_float(a), as_float(b)), out);
+    if (doubles(m, a, b, &x, &y) != BL_TRUE)
+        return BL_THROW;
+    return set_float(m, pow(x, y), out);
+}
+
+static int negate(struct bl_machine *m, struct bl_num a, struct bl_num *out) {
+    if (a.kind == BL_NUM_BIG)
+        return bl_big_apply_one(m, BL_ATOM_minus, a, out);
+    return a.kind == BL_NUM_FLOAT ? set_float(m, -a.d, out)
+                                  : set_int(m, -a.i, out);
 }
 
 static int one_number(struct bl_machine *m, enum bl_known_atom op,
                       struct bl_num a, struct bl_num *out) {
-    if (op == BL_ATOM_plus || op == BL_ATOM_eval) {
-        *out = a;
-        return BL_TRUE;
-    }
-    if (op == BL_ATOM_minus || (op == BL_ATOM_abs && as_float(a) < 0))
-        return a.is_float ? set_float(m, -a.d, out) : set_int(m, -a.i, out);
-    if (op == BL_ATOM_abs) {
-        *out = a;
-        return BL_TRUE;
-    }
+    if (op == BL_ATOM_minus || (op == BL_ATOM_abs && is_negative(a)))
+        return negate(m, a, out);
     if (op == BL_ATOM_sign)
-        return a.is_float ? set_float(m, (a.d > 0) - (a.d < 0), out)
-                          : set_int(m, (a.i > 0) - (a.i < 0), out);
-    if (!a.is_float) {
-        *out = a;
-        return BL_TRUE;
-    }
-    return to_integer(m, op, a.d, out);
+        return a.kind == BL_NUM_FLOAT ? set_float(m, (a.d > 0) - (a.d < 0), out)
+                                      : set_int(m, bl_num_sign(a), out);
+    if (a.kind == BL_NUM_FLOAT && op != BL_ATOM_plus && op != BL_ATOM_eval &&
+        op != BL_ATOM_abs)
+        return to_integer(m, op, a.d, out);
+    *out = a;
+    return BL_TRUE;
 }
 
 static int any(struct bl_machine *m, const struct operation *o, struct bl_num a,
@@ -487,32 +573,44 @@ static int any(struct bl_machine *m, const struct operation *o, struct bl_num a,
         *out = (op == BL_ATOM_max) == (r > 0) ? a : b;
         return BL_TRUE;
     }
-    return add_or_multiply(m, op, a, b, out);
+    return bl_arith_combine(m, op, a, b, out);
+}
+
+static int wrong_kind(struct bl_machine *m, struct bl_num n) {
+    return bl_throw_type(m, BL_ATOM_integer, bl_float(m, n.d));
+}
+
+static BL_NOINLINE int apply_other(struct bl_machine *m,
+                                   const struct operation *o, struct bl_num a,
+                                   struct bl_num b, struct bl_num *out) {
+    switch (o->kind) {
+    case INT_TWO:
+        if (a.kind == BL_NUM_FLOAT || b.kind == BL_NUM_FLOAT)
+            return wrong_kind(m, a.kind == BL_NUM_FLOAT ? a : b);
+        return apply_large(m, o->name, a, b, out);
+    case INT_ONE:
+        if (a.kind == BL_NUM_INT)
+            return apply_int(m, o->name, a.i, out);
+        return a.kind == BL_NUM_FLOAT ? wrong_kind(m, a)
+                                      : apply_big(m, o->name, a, out);
+    case CONSTANT:
+        return constant(m, o->name, out);
+    case FLOAT_ONE:
+        return apply_float(m, o->name, a, out);
+    case FLOAT_TWO:
+        return apply_floats(m, o->name, a, b, out);
+    case ANY:
+        return any(m, o, a, b, out);
+    }
+    return BL_THROW;
 }
 
 int bl_arith_apply(struct bl_machine *m, int operation, struct bl_num a,
                    struct bl_num b, struct bl_num *out) {
     const struct operation *const o = &operations[operation];
-    const bool ints = o->kind == INT_ONE || o->kind == INT_TWO;
-    if (ints && a.is_float)
-        return bl_throw_type(m, BL_ATOM_integer, bl_float(m, a.d));
-    if (o->kind == INT_TWO && b.is_float)
-        return bl_throw_type(m, BL_ATOM_integer, bl_float(m, b.d));
-    switch (o->kind) {
-    case CONSTANT:
-        return constant(m, o->name, out);
-    case INT_ONE:
-        return apply_int(m, o->name, a.i, out);
-    case INT_TWO:
-        return apply_ints(m, o->name, a.i, b.i, out);
-    case FLOAT_ONE:
-        return apply_float(m, o->name, as_float(a), out);
-    case FLOAT_TWO:
-        return apply_floats(m, o->name, as_float(a), as_float(b), out);
-    case ANY:
-        return any(m, o, a, b, out);
-    }
-    return BL_THROW;
+    if (o->kind == INT_TWO && bl_are_ints(a, b))
+        return apply_small(m, o->name, a.i, b.i, out);
+    return apply_other(m, o, a, b, out);
 }
 
 // ---- evaluation of terms: a stack of terms and operations, one of numbers
@@ -569,14 +667,8 @@ static bl_word only_element(bl_word t) {
 static int visit(struct bl_machine *m, struct numbers *s, bl_word t,
                  size_t *depth) {
     t = only_element(bl_deref(t));
-    if (bl_is_int(t)) {
-        push_number(s,
-                    (struct bl_num){.is_float = false, .i = bl_int_value(t)});
-        return BL_TRUE;
-    }
-    if (bl_is_float(t)) {
-        push_number(s,
-                    (struct bl_num){.is_float = true, .d = bl_float_value(t)});
+    if (bl_is_number(t)) {
+        push_number(s, bl_num_of(t));
         return BL_TRUE;
     }
     if (bl_is_var(t))

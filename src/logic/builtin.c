@@ -4,6 +4,7 @@
 //
 #include "logic/builtin.h"
 
+#include "logic/arith.h"
 #include "logic/engine.h"
 #include "logic/token.h"
 
@@ -43,6 +44,9 @@ void bl_builtins_init(void) {
 
 int bl_take_int(struct bl_machine *m, bl_word a, int64_t *out) {
     a = bl_deref(a);
+    if (bl_is_big(a))
+        return bl_throw_representation(
+            m, bl_big_is_negative(a) ? "min_integer" : "max_integer");
     if (!bl_is_int(a))
         return bl_throw_type(m, BL_ATOM_integer, a);
     *out = bl_int_value(a);
@@ -50,10 +54,10 @@ int bl_take_int(struct bl_machine *m, bl_word a, int64_t *out) {
 }
 
 int bl_take_size(struct bl_machine *m, bl_word a, int64_t *out) {
-    const int r = bl_take_int(m, a, out);
-    if (r == BL_TRUE && *out < 0)
-        return bl_throw_domain(m, "not_less_than_zero", bl_deref(a));
-    return r;
+    a = bl_deref(a);
+    if (bl_is_integer(a) && bl_num_sign(bl_num_of(a)) < 0)
+        return bl_throw_domain(m, "not_less_than_zero", a);
+    return bl_take_int(m, a, out);
 }
 
 int bl_take_atom(struct bl_machine *m, bl_word a, bl_word *out) {
@@ -166,7 +170,7 @@ static int text_of_list(struct bl_machine *m, bl_word a, struct bl_out *out) {
             bl_out_bytes(out, bl_atom_text(item), bl_atom_bytes(item));
         } else {
             return bl_is_var(item) ? bl_throw_instantiation(m)
-                   : bl_is_int(item)
+                   : bl_is_integer(item)
                        ? bl_throw_representation(m, "character_code")
                        : bl_throw_type(m, BL_ATOM_character, item);
         }
@@ -217,15 +221,13 @@ bool bl_parse_number(struct bl_machine *m, const char *text, size_t bytes,
             t.kind = BL_TOKEN_BAD;
     }
     const bool at_end = s.at == bytes;
-    bl_lexer_fini(&x);
-    if (!at_end || (t.kind != BL_TOKEN_INT && t.kind != BL_TOKEN_FLOAT))
-        return false;
-    if (t.kind == BL_TOKEN_FLOAT) {
+    const bool number = t.kind == BL_TOKEN_INT || t.kind == BL_TOKEN_FLOAT;
+    if (t.kind == BL_TOKEN_FLOAT)
         *out = bl_float(m, negative ? -t.d : t.d);
-        return true;
-    }
-    if (!negative && t.i > BL_INT_MAX)
-        return false;
-    *out = bl_int(negative ? -t.i : t.i);
-    return true;
+    else if (t.kind == BL_TOKEN_INT && t.radix == 0)
+        *out = bl_int(negative ? -t.i : t.i);
+    else if (at_end && number)
+        *out = bl_big_read(m, t.text, t.bytes, t.radix, negative);
+    bl_lexer_fini(&x);
+    return at_end && number && *out != 0;
 }

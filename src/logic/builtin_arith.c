@@ -5,6 +5,8 @@
 #include "logic/arith.h"
 #include "logic/builtin.h"
 
+#include <math.h>
+
 static int is_2(struct bl_machine *m, bl_word *a) {
     struct bl_num n;
     if (bl_arith_eval(m, a[1], &n) != BL_TRUE)
@@ -37,60 +39,99 @@ COMPARISON(ne_2, r != 0)
 COMPARISON(ge_2, r == 1 || r == 0)
 COMPARISON(gt_2, r == 1)
 
-static int succ_2(struct bl_machine *m, bl_word *a) {
-    int64_t i;
-    if (!bl_is_var(bl_deref(a[0]))) {
-        if (bl_take_size(m, a[0], &i) != BL_TRUE)
-            return BL_THROW;
-        if (i == BL_INT_MAX)
-            return bl_throw_evaluation(m, BL_ATOM_int_overflow);
-        return bl_answer(m, a[1], bl_int(i + 1));
-    }
-    if (bl_take_size(m, a[1], &i) != BL_TRUE)
+static int take_integer(struct bl_machine *m, bl_word a, struct bl_num *out) {
+    a = bl_deref(a);
+    if (!bl_is_integer(a))
+        return bl_throw_type(m, BL_ATOM_integer, a);
+    *out = bl_num_of(a);
+    return BL_TRUE;
+}
+
+// a := x + y, or x - y.
+static int give(struct bl_machine *m, bl_word a, enum bl_known_atom op,
+                struct bl_num x, struct bl_num y) {
+    struct bl_num r;
+    if (bl_arith_combine(m, op, x, y, &r) != BL_TRUE)
         return BL_THROW;
-    return i == 0 ? BL_FAIL : bl_answer(m, a[0], bl_int(i - 1));
+    return bl_answer(m, a, bl_arith_word(m, r));
+}
+
+static int succ_2(struct bl_machine *m, bl_word *a) {
+    const struct bl_num one = {.kind = BL_NUM_INT, .i = 1};
+    const int known = bl_is_var(bl_deref(a[0])) ? 1 : 0;
+    struct bl_num n;
+    if (take_integer(m, a[known], &n) != BL_TRUE)
+        return BL_THROW;
+    if (bl_num_sign(n) < 0)
+        return bl_throw_domain(m, "not_less_than_zero", bl_deref(a[known]));
+    if (known == 1 && bl_num_sign(n) == 0)
+        return BL_FAIL;
+    return give(m, a[1 - known], known == 0 ? BL_ATOM_plus : BL_ATOM_minus, n,
+                one);
 }
 
 static int plus_3(struct bl_machine *m, bl_word *a) {
-    int64_t x = 0;
-    int64_t y = 0;
+    struct bl_num x;
+    struct bl_num y;
     int unknown = -1;
     for (int i = 0; i < 3 && unknown < 0; i++)
         unknown = bl_is_var(bl_deref(a[i])) ? i : -1;
     const int first = unknown == 0 ? 1 : 0;
     const int second = unknown == 1 || unknown == 0 ? 2 : 1;
-    if (bl_take_int(m, a[first], &x) != BL_TRUE ||
-        bl_take_int(m, a[second], &y) != BL_TRUE)
+    if (take_integer(m, a[first], &x) != BL_TRUE ||
+        take_integer(m, a[second], &y) != BL_TRUE)
         return BL_THROW;
-    const int64_t r = second == 2 ? y - x : x + y;
-    if (!bl_fits_int(r))
-        return bl_throw_evaluation(m, BL_ATOM_int_overflow);
-    return bl_answer(m, a[unknown < 0 ? 2 : unknown], bl_int(r));
+    if (second == 2)
+        return give(m, a[unknown], BL_ATOM_minus, y, x);
+    return give(m, a[2], BL_ATOM_plus, x, y);
+}
+
+// With a bound that is large or may be passed by: the state counts.
+static int between_large(struct bl_machine *m, const bl_word *a,
+                         struct bl_num low, struct bl_num high) {
+    const bool endless = high.kind == BL_NUM_FLOAT;
+    bl_word *const state = bl_state(m);
+    struct bl_num n = {.kind = BL_NUM_INT,
+                       .i = *state == 0 ? 0 : bl_int_value(*state)};
+    *state = bl_int(n.i + 1);
+    if (bl_arith_combine(m, BL_ATOM_plus, low, n, &n) != BL_TRUE)
+        return BL_THROW;
+    const int r = endless ? -1 : bl_arith_compare(n, high);
+    if (r > 0)
+        return BL_FAIL;
+    bl_bind(m, bl_deref(a[2]), bl_arith_word(m, n));
+    return r == 0 ? BL_TRUE : BL_MORE;
 }
 
 // The state of between/3 is the next number to give, as an integer word.
-static int between_3(struct bl_machine *m, bl_word *a) {
-    int64_t low;
-    int64_t high = BL_INT_MAX;
-    if (bl_take_int(m, a[0], &low) != BL_TRUE)
-        return BL_THROW;
-    const bl_word h = bl_deref(a[1]);
-    if (h != BL_ATOM(inf) && bl_take_int(m, h, &high) != BL_TRUE)
-        return BL_THROW;
-    const bl_word x = bl_deref(a[2]);
-    if (!bl_is_var(x)) {
-        if (!bl_is_int(x))
-            return bl_throw_type(m, BL_ATOM_integer, x);
-        const int64_t i = bl_int_value(x);
-        return i >= low && i <= high ? BL_TRUE : BL_FAIL;
-    }
+static int between_small(struct bl_machine *m, const bl_word *a, int64_t low,
+                         int64_t high) {
     bl_word *const state = bl_state(m);
     const int64_t i = *state == 0 ? low : bl_int_value(*state);
     if (i > high)
         return BL_FAIL;
     *state = bl_int(i + 1);
-    bl_bind(m, x, bl_int(i));
+    bl_bind(m, bl_deref(a[2]), bl_int(i));
     return i == high ? BL_TRUE : BL_MORE;
+}
+
+static int between_3(struct bl_machine *m, bl_word *a) {
+    struct bl_num low;
+    struct bl_num high = {.kind = BL_NUM_FLOAT, .d = INFINITY};
+    if (take_integer(m, a[0], &low) != BL_TRUE)
+        return BL_THROW;
+    const bl_word h = bl_deref(a[1]);
+    if (h != BL_ATOM(inf) && take_integer(m, h, &high) != BL_TRUE)
+        return BL_THROW;
+    struct bl_num x;
+    if (bl_is_var(bl_deref(a[2])))
+        return bl_are_ints(low, high) ? between_small(m, a, low.i, high.i)
+                                      : between_large(m, a, low, high);
+    if (take_integer(m, a[2], &x) != BL_TRUE)
+        return BL_THROW;
+    return bl_arith_compare(x, low) >= 0 && bl_arith_compare(x, high) <= 0
+               ? BL_TRUE
+               : BL_FAIL;
 }
 
 void bl_builtins_arith(void) {

@@ -3,6 +3,7 @@
 // Atoms and text: lengths, parts, codes, numbers. Positions count characters,
 // not bytes.
 //
+#include "logic/arith.h"
 #include "logic/builtin.h"
 #include "logic/reader.h"
 #include "logic/token.h"
@@ -35,9 +36,9 @@ static int atom_length_2(struct bl_machine *m, bl_word *a) {
     const bl_word n = bl_deref(a[1]);
     if (bl_is_compound(bl_deref(a[0])))
         return bl_throw_type(m, BL_ATOM_atom, a[0]);
-    if (!bl_is_var(n) && !bl_is_int(n))
+    if (!bl_is_var(n) && !bl_is_integer(n))
         return bl_throw_type(m, BL_ATOM_integer, n);
-    if (bl_is_int(n) && bl_int_value(n) < 0)
+    if (bl_is_integer(n) && bl_num_sign(bl_num_of(n)) < 0)
         return bl_throw_domain(m, "not_less_than_zero", n);
     if (bl_take_text(m, a[0], &t) != BL_TRUE)
         return BL_THROW;
@@ -101,13 +102,15 @@ static int char_code_2(struct bl_machine *m, bl_word *a) {
         if (!bl_is_character(c))
             return bl_throw_type(m, BL_ATOM_character, c);
         const bl_word code = bl_deref(a[1]);
-        if (!bl_is_var(code) && !bl_is_int(code))
+        if (!bl_is_var(code) && !bl_is_integer(code))
             return bl_throw_type(m, BL_ATOM_integer, code);
         return bl_answer(m, code, bl_int(bl_utf8_get(&p, end)));
     }
     int64_t code;
     if (!bl_is_var(c))
         return bl_throw_type(m, BL_ATOM_character, c);
+    if (bl_is_big(bl_deref(a[1])))
+        return bl_throw_representation(m, "character_code");
     if (bl_take_int(m, a[1], &code) != BL_TRUE)
         return BL_THROW;
     if (code < 0 || code > 0x10ffff)
@@ -122,7 +125,9 @@ static int number_from(struct bl_machine *m, bl_word text, bl_word *out) {
         return BL_THROW;
     const bool ok = bl_parse_number(m, t.text, t.bytes, out);
     bl_out_fini(&t);
-    return ok ? BL_TRUE : BL_FAIL;
+    if (ok)
+        return BL_TRUE;
+    return m->ball != NULL ? BL_THROW : BL_FAIL;
 }
 
 // The first item that is no character, or 0.
@@ -329,16 +334,18 @@ static int take_position(struct bl_machine *m, bl_word a) {
     a = bl_deref(a);
     if (bl_is_var(a) || bl_is_int(a))
         return BL_TRUE;
-    return bl_throw_type(m, BL_ATOM_integer, a);
+    return bl_is_big(a) ? BL_FAIL : bl_throw_type(m, BL_ATOM_integer, a);
 }
 
 static int sub_atom_5(struct bl_machine *m, bl_word *a) {
     bl_word *const state = bl_state(m);
     struct bl_out t = {0};
-    if (take_position(m, a[1]) != BL_TRUE ||
-        take_position(m, a[2]) != BL_TRUE ||
-        take_position(m, a[3]) != BL_TRUE ||
-        atomic_text(m, a[0], &t) != BL_TRUE)
+    int taken = BL_TRUE;
+    for (int i = 1; i <= 3 && taken == BL_TRUE; i++)
+        taken = take_position(m, a[i]);
+    if (taken != BL_TRUE)
+        return taken;
+    if (atomic_text(m, a[0], &t) != BL_TRUE)
         return BL_THROW;
     const struct sub_atom s = {t.text, t.bytes, characters(t.text, t.bytes)};
     const bl_word part = bl_deref(a[4]);

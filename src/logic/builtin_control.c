@@ -3,6 +3,7 @@
 // Control: errors, halting, loading, and what call/1 needs for control
 // constructs.
 //
+#include "logic/arith.h"
 #include "logic/builtin.h"
 #include "logic/engine.h"
 #include "logic/limit.h"
@@ -105,12 +106,10 @@ static int deadline_1(struct bl_machine *m, bl_word *a) {
 static int set_deadline_1(struct bl_machine *m, bl_word *a) {
     const bl_word t = bl_deref(a[0]);
     double seconds;
-    if (bl_is_int(t))
-        seconds = (double)bl_int_value(t);
-    else if (bl_is_float(t))
-        seconds = bl_float_value(t);
-    else
+    if (!bl_is_number(t))
         return bl_throw_type(m, BL_ATOM_number, t);
+    if (bl_arith_double(m, bl_num_of(t), &seconds) != BL_TRUE)
+        return BL_THROW;
     const uint64_t old = m->deadline_ns;
     const uint64_t ahead =
         seconds > 0 ? (uint64_t)(fmin(seconds, 1e9) * 1e9) : 0;
@@ -201,7 +200,9 @@ static int sleep_1(struct bl_machine *m, bl_word *a) {
     const bl_word t = bl_deref(a[0]);
     if (!bl_is_number(t))
         return bl_throw_type(m, BL_ATOM_number, t);
-    const double s = bl_is_int(t) ? (double)bl_int_value(t) : bl_float_value(t);
+    double s;
+    if (bl_arith_double(m, bl_num_of(t), &s) != BL_TRUE)
+        return BL_THROW;
     if (s <= 0)
         return BL_TRUE;
     const double whole = floor(s);

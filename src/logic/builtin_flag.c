@@ -114,8 +114,8 @@ static const char *const quotes_names[] = {"codes", "chars", "atom"};
 
 // In the order of the engine's field.
 static const char *const unknown_names[] = {"error", "fail", "warning"};
-static const char *const fixed_flags[] = {"bounded", "max_integer",
-                                          "min_integer", "max_arity",
+static const char *const fixed_flags[] = {"bounded", "max_tagged_integer",
+                                          "min_tagged_integer", "max_arity",
                                           "integer_rounding_function"};
 
 static int index_of(bl_word value, const char *const *names, size_t n) {
@@ -199,11 +199,16 @@ static int set_flag_2(struct bl_machine *m, bl_word *a) {
 
 // '$flags'(List): name-value pairs.
 static int flags_1(struct bl_machine *m, bl_word *a) {
-    static const char *const names[] = {
-        "bounded",         "max_integer", "min_integer",
-        "double_quotes",   "unknown",     "max_arity",
-        "char_conversion", "debug",       "integer_rounding_function"};
-    const bl_word values[] = {BL_ATOM(true),
+    static const char *const names[] = {"bounded",
+                                        "max_tagged_integer",
+                                        "min_tagged_integer",
+                                        "double_quotes",
+                                        "unknown",
+                                        "max_arity",
+                                        "char_conversion",
+                                        "debug",
+                                        "integer_rounding_function"};
+    const bl_word values[] = {BL_ATOM(false),
                               bl_int(BL_INT_MAX),
                               bl_int(BL_INT_MIN),
                               bl_atom_str(quotes_names[bl_double_quotes]),

@@ -107,19 +107,29 @@ static int integer_arg(struct formatting *f, int places, bool group) {
     if (argument(f, &t) != BL_TRUE)
         return BL_THROW;
     struct bl_num n;
-    if (!bl_is_int(t)) {
-        if (bl_is_var(t) || bl_is_float(t) || !bl_is_compound(t))
+    if (!bl_is_integer(t)) {
+        if (bl_is_var(t) || !bl_is_compound(t))
             return bl_throw_type(f->m, BL_ATOM_integer, t);
         if (bl_arith_eval(f->m, t, &n) != BL_TRUE)
             return BL_THROW;
-        if (n.is_float)
+        if (n.kind == BL_NUM_FLOAT)
             return bl_throw_type(f->m, BL_ATOM_integer, t);
-        t = bl_int(n.i);
+        t = bl_arith_word(f->m, n);
     }
-    char digits[32];
-    snprintf(digits, sizeof digits, "%lld", (long long)bl_int_value(t));
-    put_digits(&f->out, digits, places, group);
+    struct bl_out digits = {0};
+    bl_write_integer(&digits, t, 10);
+    put_digits(&f->out, digits.text, places, group);
+    bl_out_fini(&digits);
     return BL_TRUE;
+}
+
+// All digits of an integer, also those that a double has not.
+static void integer_as_float(struct formatting *f, bl_word i, int places) {
+    bl_write_integer(&f->out, i, 10);
+    if (places > 0)
+        bl_out_char(&f->out, '.');
+    for (int k = 0; k < places; k++)
+        bl_out_char(&f->out, '0');
 }
 
 static int float_arg(struct formatting *f, int places, char how) {
@@ -127,10 +137,16 @@ static int float_arg(struct formatting *f, int places, char how) {
     if (argument(f, &t) != BL_TRUE)
         return BL_THROW;
     struct bl_num n;
+    double d;
     if (bl_arith_eval(f->m, t, &n) != BL_TRUE)
         return BL_THROW;
-    const double d = n.is_float ? n.d : (double)n.i;
     const int digits = places < 0 ? 6 : places > 60 ? 60 : places;
+    if (how == 'f' && n.kind != BL_NUM_FLOAT) {
+        integer_as_float(f, bl_arith_word(f->m, n), digits);
+        return BL_TRUE;
+    }
+    if (bl_arith_double(f->m, n, &d) != BL_TRUE)
+        return BL_THROW;
     char text[512];
     if (how == 'f')
         snprintf(text, sizeof text, "%.*f", digits, d);
@@ -144,25 +160,13 @@ static int float_arg(struct formatting *f, int places, char how) {
 
 static int radix_arg(struct formatting *f, int radix, bool upper) {
     bl_word t;
-    int64_t i;
-    if (argument(f, &t) != BL_TRUE || bl_take_int(f->m, t, &i) != BL_TRUE)
+    if (argument(f, &t) != BL_TRUE)
         return BL_THROW;
+    if (!bl_is_integer(t))
+        return bl_throw_type(f->m, BL_ATOM_integer, t);
     if (radix < 2 || radix > 36)
         return bl_throw_domain(f->m, "radix", bl_int(radix));
-    char text[72];
-    char *p = text + sizeof text;
-    uint64_t u = i < 0 ? (uint64_t)-i : (uint64_t)i;
-    *--p = 0;
-    do {
-        *--p =
-            (upper
-                 ? "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                 : "0123456789abcdefghijklmnopqrstuvwxyz")[u % (uint64_t)radix];
-        u /= (uint64_t)radix;
-    } while (u > 0);
-    if (i < 0)
-        *--p = '-';
-    bl_out_str(&f->out, p);
+    bl_write_integer(&f->out, t, upper ? -radix : radix);
     return BL_TRUE;
 }
 

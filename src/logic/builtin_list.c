@@ -2,6 +2,7 @@
 //
 // Lists: what is worth doing in C. The rest is in library.pl.
 //
+#include "logic/arith.h"
 #include "logic/builtin.h"
 #include "logic/compare.h"
 
@@ -24,15 +25,17 @@ static int length_2(struct bl_machine *m, bl_word *a) {
     bl_word t = bl_deref(a[0]);
     const int64_t n = bl_list_length(&t);
     const bl_word length = bl_deref(a[1]);
-    if (!bl_is_var(length) && !bl_is_int(length))
+    if (!bl_is_var(length) && !bl_is_integer(length))
         return bl_throw_type(m, BL_ATOM_integer, length);
     if (t == BL_ATOM(nil))
         return bl_answer(m, length, bl_int(n));
     if (!bl_is_var(t))
         return bl_throw_type(m, BL_ATOM_list, a[0]);
-    if (bl_is_int(length)) {
-        if (bl_int_value(length) < 0)
+    if (bl_is_integer(length)) {
+        if (bl_num_sign(bl_num_of(length)) < 0)
             return bl_throw_domain(m, "not_less_than_zero", length);
+        if (bl_is_big(length))
+            return bl_throw_resource(m, "memory");
         return bl_int_value(length) < n
                    ? BL_FAIL
                    : make_list_of(m, bl_int_value(length) - n, t);

@@ -193,9 +193,9 @@ static int may_be_code(struct bl_machine *m, bl_word a) {
     a = bl_deref(a);
     if (bl_is_var(a))
         return BL_TRUE;
-    if (!bl_is_int(a))
+    if (!bl_is_integer(a))
         return bl_throw_type(m, BL_ATOM_integer, a);
-    return bl_int_value(a) >= -1 && bl_int_value(a) <= 0x10ffff
+    return bl_is_int(a) && bl_int_value(a) >= -1 && bl_int_value(a) <= 0x10ffff
                ? BL_TRUE
                : bl_throw_representation(m, "in_character_code");
 }

@@ -18,7 +18,7 @@
 TYPE_TEST(var_1, bl_is_var(t))
 TYPE_TEST(nonvar_1, !bl_is_var(t))
 TYPE_TEST(atom_1, bl_is_atom(t))
-TYPE_TEST(integer_1, bl_is_int(t))
+TYPE_TEST(integer_1, bl_is_integer(t))
 TYPE_TEST(float_1, bl_is_float(t))
 TYPE_TEST(number_1, bl_is_number(t))
 TYPE_TEST(atomic_1, bl_is_atomic(t))
@@ -191,10 +191,10 @@ static int arg_3(struct bl_machine *m, bl_word *a) {
     const bl_word n = bl_deref(a[0]);
     if (!bl_is_var(n)) {
         int64_t i;
-        if (bl_take_int(m, n, &i) != BL_TRUE)
+        if (bl_is_big(n) && !bl_big_is_negative(n))
+            return BL_FAIL;
+        if (bl_take_size(m, n, &i) != BL_TRUE)
             return BL_THROW;
-        if (i < 0)
-            return bl_throw_domain(m, "not_less_than_zero", n);
         if (i < 1 || i > arity)
             return BL_FAIL;
         return bl_answer(m, a[2], bl_term_args(t)[i - 1]);

@@ -138,8 +138,12 @@ static int tab(struct bl_machine *m, struct bl_stream *s, bl_word count) {
     struct bl_num n;
     if (bl_arith_eval(m, count, &n) != BL_TRUE)
         return BL_THROW;
-    if (n.is_float)
+    if (n.kind == BL_NUM_FLOAT)
         return bl_throw_type(m, BL_ATOM_integer, count);
+    if (n.kind == BL_NUM_BIG && bl_num_sign(n) > 0)
+        return bl_throw_resource(m, "memory");
+    if (bl_num_sign(n) < 0)
+        return BL_TRUE;
     for (int64_t i = 0; i < n.i; i++)
         bl_stream_write(s, " ", 1);
     return BL_TRUE;
@@ -174,6 +178,8 @@ static int put_char(struct bl_machine *m, struct bl_stream *s, bl_word c) {
 
 static int put_code(struct bl_machine *m, struct bl_stream *s, bl_word c) {
     int64_t code;
+    if (bl_is_big(bl_deref(c)))
+        return bl_throw_representation(m, "character_code");
     if (bl_take_int(m, c, &code) != BL_TRUE)
         return BL_THROW;
     return put_char(m, s, bl_int(code));

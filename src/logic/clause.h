@@ -12,6 +12,7 @@
 #ifndef BL_LOGIC_CLAUSE_H
 #define BL_LOGIC_CLAUSE_H
 
+#include "logic/bigint.h"
 #include "logic/machine.h"
 #include "logic/opcode.h"
 
@@ -185,8 +186,8 @@ BL_INLINE bl_word bl_key_of(bl_word w) {
         return *bl_ptr(w);
     case BL_LST:
         return BL_KEY_LIST;
-    case BL_FLT:
-        return BL_KEY_FLOAT;
+    case BL_BOX:
+        return bl_is_big(w) ? bl_big_key(w) : BL_KEY_FLOAT;
     case BL_REF:
     case BL_FUN:
     case BL_LVL:

@@ -66,8 +66,8 @@ static bl_word new_place(const struct collector *c, size_t offset,
 
 static bl_word forward_object(struct collector *c, bl_word w) {
     bl_word *const p = bl_ptr(w);
-    const bool is_float = bl_tag(w) == BL_FLT;
-    bl_word *const first = is_float ? p - 1 : p; // a float's header
+    const bool is_box = bl_is_box(w);
+    bl_word *const first = is_box ? p - 1 : p; // a box's header
     if (!is_inside(c, first))
         return w;
     size_t at;
@@ -75,9 +75,12 @@ static bl_word forward_object(struct collector *c, bl_word w) {
         at = mark_offset(*first);
     } else {
         const bool is_str = bl_tag(w) == BL_STR;
-        at = move_object(c, first, is_str ? bl_functor_arity(*first) + 1u : 2);
+        const size_t n = is_str   ? bl_functor_arity(*first) + 1u
+                         : is_box ? bl_box_words(*first) + 1
+                                  : 2;
+        at = move_object(c, first, n);
     }
-    return new_place(c, is_float ? at + 1 : at, bl_tag(w));
+    return new_place(c, is_box ? at + 1 : at, bl_tag(w));
 }
 
 // The word that stands for `w` afterwards.
@@ -97,7 +100,7 @@ static bl_word forward(struct collector *c, bl_word w) {
     }
     if (is_mark(w))
         return new_place(c, mark_offset(w), BL_REF);
-    if (bl_is_compound(w) || bl_is_float(w))
+    if (bl_is_compound(w) || bl_is_box(w))
         return forward_object(c, w);
     return w;
 }
@@ -105,7 +108,7 @@ static bl_word forward(struct collector *c, bl_word w) {
 static void scan(struct collector *c) {
     for (size_t i = 0; i < c->used; i++) {
         if (bl_tag(c->to[i]) == BL_FUN)
-            i += c->to[i] == BL_FLOAT_HEADER;
+            i += bl_box_words(c->to[i]);
         else
             c->to[i] = forward(c, c->to[i]);
     }

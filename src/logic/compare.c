@@ -14,7 +14,7 @@ static int rank(bl_word w) {
     switch (bl_tag(w)) {
     case BL_REF:
         return 0;
-    case BL_FLT:
+    case BL_BOX:
     case BL_INT:
         return 1;
     case BL_ATM:
@@ -38,18 +38,12 @@ static int compare_atoms(bl_word a, bl_word b) {
     return (n > k) - (n < k);
 }
 
-static struct bl_num number(bl_word w) {
-    if (bl_is_int(w))
-        return (struct bl_num){.is_float = false, .i = bl_int_value(w)};
-    return (struct bl_num){.is_float = true, .d = bl_float_value(w)};
-}
-
 static int compare_numbers(bl_word a, bl_word b) {
-    const int r = bl_arith_compare(number(a), number(b));
+    const int r = bl_arith_compare(bl_num_of(a), bl_num_of(b));
     if (r == 1 || r == -1)
         return r;
     // equal by value: the double comes first
-    return (bl_is_int(a) ? 1 : 0) - (bl_is_int(b) ? 1 : 0);
+    return (bl_is_integer(a) ? 1 : 0) - (bl_is_integer(b) ? 1 : 0);
 }
 
 static int compare_functors(bl_word a, bl_word b) {
@@ -150,8 +144,8 @@ static bool variant(struct bl_machine *m, bl_word a, bl_word b) {
                 bl_scratch(m)[depth++] = bl_term_args(a)[i];
                 bl_scratch(m)[depth++] = bl_term_args(b)[i];
             }
-        } else if (bl_is_float(a) && bl_is_float(b)) {
-            if (*bl_ptr(a) != *bl_ptr(b))
+        } else if (bl_is_box(a) && bl_is_box(b)) {
+            if (!bl_same_box(a, b))
                 return false;
         } else if (!same_variable(m, a, b, &count)) {
             return false;

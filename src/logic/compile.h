@@ -83,6 +83,8 @@ void bl_compile_get(struct bl_compiler *c, bl_word t, int x);
 void bl_compile_put(struct bl_compiler *c, bl_word t, int x);
 // A large ground term as the clause keeps it; 0 where it is not one.
 bl_word bl_compile_literal(struct bl_compiler *c, bl_word t);
+// A large integer, which code refers to whatever its size.
+bl_word bl_compile_big(struct bl_compiler *c, bl_word t);
 // A register that holds the variable: its own, or `spare` loaded with it.
 int bl_compile_var_in(struct bl_compiler *c, struct bl_cvar *v, int spare);
 int bl_spare_x(struct bl_compiler *c);

@@ -87,6 +87,14 @@ static void expression(struct bl_compiler *c, bl_word t) {
         emit2(c, BL_OP_A_PUSH_FLOAT, *bl_ptr(t));
         return;
     }
+    if (bl_is_big(t)) {
+        const int mark = c->next_x;
+        const int spare = bl_spare_x(c);
+        bl_compile_put(c, t, spare);
+        emit2(c, BL_OP_A_PUSH_X, (bl_word)spare);
+        c->next_x = mark;
+        return;
+    }
     const bl_word functor = bl_term_functor(t);
     const uint32_t n = bl_functor_arity(functor);
     for (uint32_t i = 0; i < n; i++)

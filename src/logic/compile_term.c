@@ -80,6 +80,8 @@ static void unify_arg(struct bl_compiler *c, bl_word t) {
             postpone(c, t);
     } else if (bl_is_float(t)) {
         emit2(c, BL_OP_UNIFY_FLOAT, float_bits(t));
+    } else if (bl_is_big(t)) {
+        emit2(c, BL_OP_UNIFY_TERM, bl_compile_big(c, t));
     } else {
         emit2(c, BL_OP_UNIFY_CONST, t);
     }
@@ -162,6 +164,8 @@ void bl_compile_get(struct bl_compiler *c, bl_word t, int x) {
         structure(c, t, x, BL_OP_GET_STR, BL_OP_GET_LIST);
     else if (bl_is_float(t))
         emit3(c, BL_OP_GET_FLOAT, float_bits(t), x);
+    else if (bl_is_big(t))
+        emit3(c, BL_OP_GET_TERM, bl_compile_big(c, t), x);
     else
         emit3(c, BL_OP_GET_CONST, t, x);
 }
@@ -191,6 +195,8 @@ void bl_compile_put(struct bl_compiler *c, bl_word t, int x) {
         structure(c, t, x, BL_OP_PUT_STR, BL_OP_PUT_LIST);
     else if (bl_is_float(t))
         emit3(c, BL_OP_PUT_FLOAT, float_bits(t), x);
+    else if (bl_is_big(t))
+        emit3(c, BL_OP_PUT_CONST, bl_compile_big(c, t), x);
     else
         emit3(c, BL_OP_PUT_CONST, t, x);
 }

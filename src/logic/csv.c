@@ -111,7 +111,7 @@ static int bad_row(struct rows *r, const char *path, uint32_t have,
 static int add_row(struct rows *r, struct bl_pred *p, const bl_word *words) {
     bool plain = true;
     for (uint32_t i = 0; i < p->arity; i++)
-        plain = plain && !bl_is_float(words[i]);
+        plain = plain && !bl_is_box(words[i]);
     struct bl_clause *const c =
         plain ? bl_clause_new_fact(p, words)
               : bl_clause_compile(r->m, bl_struct(r->m, p->functor, words));

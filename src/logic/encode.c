@@ -2,12 +2,14 @@
 //
 // Terms as tokens, the words that tries are made of, and back. A term is
 // written functor first, then its arguments, so no term's tokens begin
-// another's. Atoms and integers are their own token; a double takes two; the
-// i-th variable in order of occurrence is the token of level i. Terms of any
-// depth: both directions keep a stack of their own.
+// another's. Atoms and integers of a word are their own token; a double takes
+// two, a large integer one that counts and one per 60 bits; the i-th variable
+// in order of occurrence is the token of level i. Terms of any depth: both
+// directions keep a stack of their own.
 //
 #include "logic/tabling.h"
 
+#include "logic/bigint.h"
 #include "logic/engine.h"
 #include "logic/error.h"
 #include "logic/record.h"
@@ -66,9 +68,17 @@ static bool put_var(struct bl_machine *m, size_t *n, bl_word v) {
 
 static bool put_float(struct bl_machine *m, size_t *n, bl_word w) {
     const uint64_t bits = *bl_ptr(w);
-    const bl_word high = (bits >> 32) << BL_TAG_BITS | BL_FLT;
-    const bl_word low = (bits & 0xffffffffu) << BL_TAG_BITS | BL_FLT;
+    const bl_word high = (bits >> 32) << BL_TAG_BITS | BL_BOX;
+    const bl_word low = (bits & 0xffffffffu) << BL_TAG_BITS | BL_BOX;
     return put_token(m, n, high) && put_token(m, n, low);
+}
+
+static bool put_big(struct bl_machine *m, size_t *n, bl_word w) {
+    const size_t pieces = bl_big_pieces(w);
+    bool ok = put_token(m, n, bl_big_token(w));
+    for (size_t i = 0; ok && i < pieces; i++)
+        ok = put_token(m, n, bl_big_piece(w, i));
+    return ok;
 }
 
 static bool encode_term(struct bl_machine *m, bl_word t, size_t *n) {
@@ -80,6 +90,8 @@ static bool encode_term(struct bl_machine *m, bl_word t, size_t *n) {
             ok = put_var(m, n, t);
         } else if (bl_is_float(t)) {
             ok = put_float(m, n, t);
+        } else if (bl_is_big(t)) {
+            ok = put_big(m, n, t);
         } else if (bl_is_compound(t)) {
             const bl_word f = bl_tag(t) == BL_LST ? BL_FN(dot_2) : *bl_ptr(t);
             const uint32_t arity = bl_functor_arity(f);
@@ -187,9 +199,10 @@ static bool decode_term(struct bl_machine *m, const uint64_t **at,
         case BL_FUN:
             ok = decode_compound(m, token, cell, &depth);
             break;
-        case BL_FLT:
-            *cell = decode_float(m, *at - 1);
-            (*at)++;
+        case BL_BOX:
+            *cell = bl_is_big_token(token) ? bl_big_decode(m, *at - 1)
+                                           : decode_float(m, *at - 1);
+            *at += bl_box_tokens(token);
             break;
         case BL_LVL:
             *cell = decode_var(m, token, on_heap ? cell : NULL);

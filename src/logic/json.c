@@ -39,14 +39,12 @@ static void string(struct bl_out *o, const char *s, size_t n) {
 }
 
 static void atomic(struct json *j, bl_word t) {
-    char number[32];
     if (t == BL_ATOM(nil)) {
         bl_out_str(j->o, "[]");
     } else if (bl_is_atom(t)) {
         string(j->o, bl_atom_text(t), bl_atom_bytes(t));
-    } else if (bl_is_int(t)) {
-        snprintf(number, sizeof number, "%lld", (long long)bl_int_value(t));
-        bl_out_str(j->o, number);
+    } else if (bl_is_integer(t)) {
+        bl_write_integer(j->o, t, 10);
     } else if (bl_is_float(t)) {
         bl_write_float(j->o, bl_float_value(t));
     } else {

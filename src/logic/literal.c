@@ -21,8 +21,8 @@ static size_t literal_words(struct bl_compiler *c, bl_word t) {
         c->literal_visits++;
         if (bl_is_var(t) || bl_tag(t) == BL_LVL)
             return 0;
-        if (bl_is_float(t))
-            words += 2;
+        if (bl_is_box(t))
+            words += bl_boxed_words(t) + 1;
         if (bl_is_compound(t)) {
             const size_t n = bl_functor_arity(bl_term_functor(t));
             if (!bl_scratch_ensure(c->m, depth + n))
@@ -46,28 +46,43 @@ static bl_word copy_compound(bl_word t, bl_word **top) {
     return bl_make(to, bl_tag(t));
 }
 
+static bl_word copy_box(bl_word t, bl_word **top) {
+    bl_word *const to = *top;
+    const size_t n = bl_boxed_words(t);
+    to[0] = bl_box_header(t);
+    __builtin_memcpy(to + 1, bl_ptr(t), n * sizeof(bl_word));
+    *top += n + 1;
+    return bl_make(to + 1, BL_BOX);
+}
+
 // Breadth first: the copy is the queue of what is still to be copied.
 static bl_word copy(bl_word t, bl_word *block) {
     bl_word *top = block;
     const bl_word result = copy_compound(t, &top);
     for (bl_word *p = block; p < top; p++) {
         if (bl_tag(*p) == BL_FUN) {
-            p += *p == BL_FLOAT_HEADER;
+            p += bl_box_words(*p);
             continue;
         }
         const bl_word w = bl_deref(*p);
         if (bl_is_compound(w)) {
             *p = copy_compound(w, &top);
-        } else if (bl_is_float(w)) {
-            top[0] = BL_FLOAT_HEADER;
-            top[1] = *bl_ptr(w);
-            *p = bl_make(top + 1, BL_FLT);
-            top += 2;
+        } else if (bl_is_box(w)) {
+            *p = copy_box(w, &top);
         } else {
             *p = w;
         }
     }
     return result;
+}
+
+static struct bl_literal *new_literal(struct bl_compiler *c, size_t words) {
+    struct bl_literal *const l = malloc(sizeof *l + words * sizeof(bl_word));
+    if (l != NULL) {
+        l->next = c->literals;
+        c->literals = l;
+    }
+    return l;
 }
 
 bl_word bl_compile_literal(struct bl_compiler *c, bl_word t) {
@@ -79,10 +94,15 @@ bl_word bl_compile_literal(struct bl_compiler *c, bl_word t) {
     const size_t words = literal_words(c, t);
     if (words == 0)
         return 0;
-    struct bl_literal *const l = malloc(sizeof *l + words * sizeof(bl_word));
-    if (l == NULL)
-        return 0;
-    l->next = c->literals;
-    c->literals = l;
-    return copy(t, l->word);
+    struct bl_literal *const l = new_literal(c, words);
+    return l != NULL ? copy(t, l->word) : 0;
+}
+
+bl_word bl_compile_big(struct bl_compiler *c, bl_word t) {
+    if (c->analysing)
+        return t;
+    struct bl_literal *const l = new_literal(c, bl_boxed_words(t) + 1);
+    BL_CHECK(l != NULL);
+    bl_word *top = l->word;
+    return copy_box(t, &top);
 }

@@ -272,6 +272,9 @@ bl_word bl_struct1(struct bl_machine *m, bl_word name, bl_word a);
 bl_word bl_struct2(struct bl_machine *m, bl_word name, bl_word a, bl_word b);
 bl_word bl_float(struct bl_machine *m, double d);
 
+// Whether two boxes hold the same number.
+bool bl_same_box(bl_word a, bl_word b);
+
 // The name and arity of a callable term, and where its arguments are.
 bl_word bl_term_functor(bl_word t);
 bl_word *bl_term_args(bl_word t);

@@ -11,6 +11,7 @@
 #include "logic/moded.h"
 
 #include "logic/arith.h"
+#include "logic/bigint.h"
 #include "logic/builtin.h"
 #include "logic/compare.h"
 #include "logic/engine.h"
@@ -295,8 +296,8 @@ static size_t span(const uint64_t *token, size_t terms) {
     for (; terms > 0; n++, terms--) {
         if (bl_tag(token[n]) == BL_FUN)
             terms += bl_functor_arity(token[n]);
-        else if (bl_tag(token[n]) == BL_FLT)
-            n++;
+        else if (bl_tag(token[n]) == BL_BOX)
+            n += bl_box_tokens(token[n]);
     }
     return n;
 }

@@ -10,6 +10,7 @@
 //
 #include "logic/reader.h"
 
+#include "logic/bigint.h"
 #include "logic/error.h"
 #include "logic/op.h"
 
@@ -251,11 +252,13 @@ static bl_word string(struct parser *p) {
 }
 
 static bl_word integer(struct parser *p, bool negative) {
-    if (!negative && p->token.i > BL_INT_MAX) {
-        fail_here(p, "integer has more than 61 bits");
-        return bl_int(0);
-    }
-    return bl_int(negative ? -p->token.i : p->token.i);
+    const struct bl_token *const t = &p->token;
+    if (t->radix == 0)
+        return bl_int(negative ? -t->i : t->i);
+    const bl_word w = bl_big_read(p->m, t->text, t->bytes, t->radix, negative);
+    if (w == 0)
+        fail_here(p, "no memory for this integer");
+    return w != 0 ? w : bl_int(0);
 }
 
 // ---- where an operand is expected

@@ -99,12 +99,13 @@ static bl_word copy_block(struct copier *c, const bl_word *from, size_t n,
     return at_offset(at, tag);
 }
 
-static bl_word copy_float(struct copier *c, bl_word w) {
+static bl_word copy_box(struct copier *c, bl_word w) {
     const size_t at = c->used;
-    c->out[at] = BL_FLOAT_HEADER;
-    c->out[at + 1] = *bl_ptr(w);
-    c->used += 2;
-    return at_offset(at + 1, BL_FLT);
+    const size_t n = bl_boxed_words(w);
+    c->out[at] = bl_box_header(w);
+    memcpy(c->out + at + 1, bl_ptr(w), n * sizeof(bl_word));
+    c->used += n + 1;
+    return at_offset(at + 1, BL_BOX);
 }
 
 // A variable's new home: the cell that is being filled, or for a root, which
@@ -133,15 +134,17 @@ static bool copy_word(struct copier *c, size_t i, bool is_root) {
         return true;
     }
     const bool is_str = bl_tag(w) == BL_STR;
-    const size_t args = is_str ? bl_functor_arity(*bl_ptr(w)) + 1u : 2;
+    const size_t args = is_str         ? bl_functor_arity(*bl_ptr(w)) + 1u
+                        : bl_is_box(w) ? bl_boxed_words(w)
+                                       : 2;
     if (!grow(c, args + 2))
         return false;
     if (is_str)
         c->out[i] = copy_block(c, bl_ptr(w), args, BL_STR);
     else if (bl_tag(w) == BL_LST)
         c->out[i] = copy_block(c, bl_ptr(w), 2, BL_LST);
-    else if (bl_tag(w) == BL_FLT)
-        c->out[i] = copy_float(c, w);
+    else if (bl_tag(w) == BL_BOX)
+        c->out[i] = copy_box(c, w);
     else if (bl_tag(w) == BL_REF)
         c->out[i] = copy_variable(c, w, i, is_root);
     else
@@ -153,7 +156,7 @@ static bool copy_all(struct copier *c, size_t roots) {
     for (size_t i = 0; i < c->used; i++) {
         const bl_word w = c->out[i];
         if (bl_tag(w) == BL_FUN) {
-            i += w == BL_FLOAT_HEADER;
+            i += bl_box_words(w);
             continue;
         }
         if (!copy_word(c, i, i < roots))
@@ -201,7 +204,7 @@ static bl_word relocate(bl_word w, bl_word *base) {
     case BL_REF:
     case BL_STR:
     case BL_LST:
-    case BL_FLT:
+    case BL_BOX:
         return bl_make(base + (w >> BL_TAG_BITS), bl_tag(w));
     case BL_INT:
     case BL_ATM:
@@ -221,10 +224,10 @@ static bool load(struct bl_machine *m, const bl_word *from, size_t words,
         terms[i] = relocate(from[i], base);
     for (size_t i = roots; i < words; i++) {
         base[i] = relocate(from[i], base);
-        if (from[i] == BL_FLOAT_HEADER) {
+        if (bl_tag(from[i]) != BL_FUN)
+            continue;
+        for (size_t n = bl_box_words(from[i]); n > 0; n--, i++)
             base[i + 1] = from[i + 1];
-            i++;
-        }
     }
     m->h = base + words;
     return true;

@@ -204,18 +204,26 @@ static int undefined(struct bl_machine *m, struct bl_pred *p) {
 }
 
 static struct bl_num float_bits(bl_word bits) {
-    struct bl_num n = {.is_float = true};
+    struct bl_num n = {.kind = BL_NUM_FLOAT};
     __builtin_memcpy(&n.d, &bits, sizeof n.d);
     return n;
 }
 
-static int number_of(struct bl_machine *m, bl_word w, struct bl_num *out) {
+static int other_number_of(struct bl_machine *m, bl_word w,
+                           struct bl_num *out) {
+    if (!bl_is_box(w))
+        return bl_arith_eval(m, w, out);
+    *out = bl_num_of(w);
+    return BL_TRUE;
+}
+
+BL_INLINE int number_of(struct bl_machine *m, bl_word w, struct bl_num *out) {
     w = bl_deref(w);
     if (BL_LIKELY(bl_is_int(w))) {
-        *out = (struct bl_num){.is_float = false, .i = bl_int_value(w)};
+        *out = (struct bl_num){.kind = BL_NUM_INT, .i = bl_int_value(w)};
         return BL_TRUE;
     }
-    return bl_arith_eval(m, w, out);
+    return other_number_of(m, w, out);
 }
 
 static bool holds(enum bl_opcode op, struct bl_num a, struct bl_num b) {
@@ -241,7 +249,7 @@ static bool type_test(enum bl_opcode op, bl_word w) {
     if (op == BL_OP_TEST_ATOM)
         return bl_is_atom(w);
     if (op == BL_OP_TEST_INTEGER)
-        return bl_is_int(w);
+        return bl_is_integer(w);
     if (op == BL_OP_TEST_NUMBER)
         return bl_is_number(w);
     if (op == BL_OP_TEST_ATOMIC)
@@ -263,7 +271,7 @@ static bool type_test(enum bl_opcode op, bl_word w) {
 #define COMPARE(op, integers)                                                  \
     op:                                                                        \
     num -= 2;                                                                  \
-    if (BL_LIKELY(!num[0].is_float && !num[1].is_float)                        \
+    if (BL_LIKELY(bl_are_ints(num[0], num[1]))                                 \
             ? num[0].i integers num[1].i                                       \
             : holds(BL_OP_##op, num[0], num[1])) {                             \
         pc += 2;                                                               \
@@ -287,12 +295,11 @@ static bool type_test(enum bl_opcode op, bl_word w) {
     op : {                                                                     \
         int64_t r;                                                             \
         num -= 1;                                                              \
-        if (BL_LIKELY(!num[-1].is_float && !num[0].is_float &&                 \
+        if (BL_LIKELY(bl_are_ints(num[-1], num[0]) &&                          \
                       !overflows(num[-1].i, num[0].i, &r) && bl_fits_int(r)))  \
             num[-1].i = r;                                                     \
-        else if (bl_arith_apply(                                               \
-                     m, bl_arith_operation(bl_functor(BL_ATOM(name), 2)),      \
-                     num[-1], num[0], &num[-1]) != BL_TRUE)                    \
+        else if (bl_arith_combine(m, BL_ATOM_##name, num[-1], num[0],          \
+                                  &num[-1]) != BL_TRUE)                        \
             goto error;                                                        \
         pc += 1;                                                               \
         NEXT;                                                                  \
@@ -349,7 +356,7 @@ GET_CONST : {
 GET_FLOAT : {
     const bl_word a = bl_deref(m->x[pc[2]]);
     if (bl_is_var(a))
-        bl_bind(m, a, bl_make(pc + 1, BL_FLT));
+        bl_bind(m, a, bl_make(pc + 1, BL_BOX));
     else if (!bl_is_float(a) || *bl_ptr(a) != pc[1])
         goto fail;
     pc += 3;
@@ -423,8 +430,8 @@ UNIFY_CONST:
     NEXT;
 UNIFY_FLOAT:
     if (write)
-        *m->h++ = bl_make(pc + 1, BL_FLT);
-    else if (!bl_unify(m, bl_make(pc + 1, BL_FLT), *s++))
+        *m->h++ = bl_make(pc + 1, BL_BOX);
+    else if (!bl_unify(m, bl_make(pc + 1, BL_BOX), *s++))
         goto fail_or_error;
     pc += 2;
     NEXT;
@@ -516,7 +523,7 @@ PUT_CONST:
     pc += 3;
     NEXT;
 PUT_FLOAT:
-    m->x[pc[2]] = bl_make(pc + 1, BL_FLT);
+    m->x[pc[2]] = bl_make(pc + 1, BL_BOX);
     pc += 3;
     NEXT;
 PUT_STR:
@@ -652,7 +659,7 @@ A_PUSH_Y:
     pc += 2;
     NEXT;
 A_PUSH_INT:
-    *num++ = (struct bl_num){.is_float = false, .i = (int64_t)pc[1]};
+    *num++ = (struct bl_num){.kind = BL_NUM_INT, .i = (int64_t)pc[1]};
     pc += 2;
     NEXT;
 A_PUSH_FLOAT:

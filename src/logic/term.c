@@ -7,6 +7,8 @@
 #include "logic/machine.h"
 #include "logic/record.h"
 
+#include <string.h>
+
 bl_word bl_list_cell(struct bl_machine *m, bl_word head, bl_word tail) {
     bl_word *const p = m->h;
     p[0] = head;
@@ -42,7 +44,7 @@ bl_word bl_float(struct bl_machine *m, double d) {
     m->h[0] = BL_FLOAT_HEADER;
     __builtin_memcpy(&m->h[1], &d, sizeof d);
     m->h += 2;
-    return bl_make(m->h - 1, BL_FLT);
+    return bl_make(m->h - 1, BL_BOX);
 }
 
 bl_word bl_term_functor(bl_word t) {
@@ -74,6 +76,13 @@ int64_t bl_list_length(bl_word *list) {
     return n;
 }
 
+bool bl_same_box(bl_word a, bl_word b) {
+    if (!bl_is_big(a) || !bl_is_big(b))
+        return !bl_is_big(a) && !bl_is_big(b) && *bl_ptr(a) == *bl_ptr(b);
+    return bl_header(a) == bl_header(b) &&
+           memcmp(bl_ptr(a), bl_ptr(b), bl_big_limbs(a) * sizeof(bl_word)) == 0;
+}
+
 // Unifies what takes no further look inside: 1 yes, 0 no, -1 two compound
 // terms of one shape are left.
 static int unify_outside(struct bl_machine *m, bl_word a, bl_word b) {
@@ -92,8 +101,8 @@ static int unify_outside(struct bl_machine *m, bl_word a, bl_word b) {
     }
     if (bl_tag(a) != bl_tag(b))
         return 0;
-    if (bl_tag(a) == BL_FLT)
-        return *bl_ptr(a) == *bl_ptr(b);
+    if (bl_is_box(a))
+        return bl_same_box(a, b);
     if (bl_tag(a) == BL_STR)
         return *bl_ptr(a) == *bl_ptr(b) ? -1 : 0;
     return bl_tag(a) == BL_LST ? -1 : 0;

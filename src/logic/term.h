@@ -9,7 +9,9 @@
 // Variables never lie on the environment stack, so a word may be copied
 // anywhere without looking at its age.
 //
-// Integers have 61 bits; arithmetic that leaves them is an error, never wrong.
+// Integers of up to 61 bits are complete in their word. Larger ones are boxed,
+// as doubles are: a header stands in front of the limbs, and no integer that
+// fits a word is ever boxed, so equal integers look the same.
 //
 #ifndef BL_LOGIC_TERM_H
 #define BL_LOGIC_TERM_H
@@ -24,7 +26,7 @@ enum bl_tag {
     BL_LST, // pointer to head and tail
     BL_INT, // value << 3
     BL_ATM, // index << 3
-    BL_FLT, // pointer to eight bytes of a double
+    BL_BOX, // pointer to the bytes of a double or to limbs, behind a header
     BL_FUN, // index << 3; stands only in front of arguments
     BL_LVL  // choice point level << 3, or a variable's number in a record
 };
@@ -74,7 +76,26 @@ BL_INLINE bl_word bl_level(uint64_t n) { return (n << BL_TAG_BITS) | BL_LVL; }
 
 // Stands in front of the eight bytes of every double, so that a pass over a
 // heap or a record can step over them. The first functor made is this one.
+// (In code, the instruction stands there instead.)
 #define BL_FLOAT_HEADER bl_functor_word(0)
+
+// The header of a large integer: how many limbs follow, the lowest first, and
+// its sign.
+#define BL_BIG_BIT ((bl_word)1 << 62)
+#define BL_BIG_NEGATIVE ((bl_word)1 << 61)
+
+BL_INLINE bl_word bl_big_header(size_t limbs, bool negative) {
+    return BL_BIG_BIT | (negative ? BL_BIG_NEGATIVE : 0) |
+           (bl_word)limbs << BL_TAG_BITS | BL_FUN;
+}
+
+// How many words that are no terms follow a word with the tag BL_FUN.
+BL_INLINE size_t bl_box_words(bl_word header) {
+    if (BL_UNLIKELY((header & BL_BIG_BIT) != 0))
+        return (size_t)((header & ~(BL_BIG_BIT | BL_BIG_NEGATIVE)) >>
+                        BL_TAG_BITS);
+    return header == BL_FLOAT_HEADER;
+}
 
 BL_INLINE double bl_float_value(bl_word w) {
     double d;
@@ -95,10 +116,30 @@ BL_INLINE bl_word bl_deref(bl_word w) {
 BL_INLINE bool bl_is_var(bl_word w) { return bl_tag(w) == BL_REF; }
 BL_INLINE bool bl_is_atom(bl_word w) { return bl_tag(w) == BL_ATM; }
 BL_INLINE bool bl_is_int(bl_word w) { return bl_tag(w) == BL_INT; }
-BL_INLINE bool bl_is_float(bl_word w) { return bl_tag(w) == BL_FLT; }
-BL_INLINE bool bl_is_number(bl_word w) {
-    return bl_is_int(w) || bl_is_float(w);
+BL_INLINE bool bl_is_box(bl_word w) { return bl_tag(w) == BL_BOX; }
+BL_INLINE bl_word bl_header(bl_word box) { return bl_ptr(box)[-1]; }
+BL_INLINE bool bl_is_big(bl_word w) {
+    return bl_is_box(w) && (bl_header(w) & BL_BIG_BIT) != 0;
 }
+BL_INLINE bool bl_is_float(bl_word w) {
+    return bl_is_box(w) && (bl_header(w) & BL_BIG_BIT) == 0;
+}
+BL_INLINE size_t bl_big_limbs(bl_word big) {
+    return bl_box_words(bl_header(big));
+}
+BL_INLINE bool bl_big_is_negative(bl_word big) {
+    return (bl_header(big) & BL_BIG_NEGATIVE) != 0;
+}
+// The header of a box in whatever place, and how many words stand behind it.
+BL_INLINE bl_word bl_box_header(bl_word box) {
+    return bl_is_big(box) ? bl_header(box) : BL_FLOAT_HEADER;
+}
+BL_INLINE size_t bl_boxed_words(bl_word box) {
+    return bl_is_big(box) ? bl_big_limbs(box) : 1;
+}
+// Of either size; bl_is_int is of those in a word.
+BL_INLINE bool bl_is_integer(bl_word w) { return bl_is_int(w) || bl_is_big(w); }
+BL_INLINE bool bl_is_number(bl_word w) { return bl_is_int(w) || bl_is_box(w); }
 BL_INLINE bool bl_is_compound(bl_word w) {
     return bl_tag(w) == BL_STR || bl_tag(w) == BL_LST;
 }

@@ -331,9 +331,8 @@ static void integer(struct bl_lexer *x, struct bl_token *t, int radix) {
     }
     t->kind = BL_TOKEN_INT;
     t->i = n;
-    // one more than the greatest may stand behind a minus
-    if (over || n > BL_INT_MAX + 1)
-        bad(t, "integer has more than 61 bits");
+    if (over || n > BL_INT_MAX)
+        t->radix = (uint8_t)radix;
 }
 
 // Whether an exponent stands at `ahead`.
@@ -383,7 +382,7 @@ static void number(struct bl_lexer *x, struct bl_token *t) {
     }
     integer(x, t, 10);
     if ((peek(s, 0) == '.' && is_digit(peek(s, 1))) || is_exponent(s, 0)) {
-        t->error = NULL;
+        t->radix = 0;
         fraction(x, t);
     }
 }

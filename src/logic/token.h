@@ -37,6 +37,7 @@ struct bl_token {
     bool layout_before;
     bool open_after; // '(' follows at once
     char punct;
+    uint8_t radix; // of an integer too large for a word, in digits: `text`
     uint32_t line, column; // from 1
     size_t start, length;  // in the source
     int64_t i;

@@ -6,6 +6,7 @@
 //
 #include "logic/writer.h"
 
+#include "logic/bigint.h"
 #include "logic/error.h"
 #include "logic/op.h"
 #include "logic/reader.h"
@@ -135,6 +136,30 @@ void bl_write_float(struct bl_out *o, double d) {
     bl_out_str(o, text);
 }
 
+static void write_small(struct bl_out *o, int64_t i, int radix) {
+    static const char digits[2][37] = {"0123456789abcdefghijklmnopqrstuvwxyz",
+                                       "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"};
+    const uint64_t base = (uint64_t)abs(radix);
+    char text[72];
+    char *p = text + sizeof text;
+    uint64_t rest = i < 0 ? -(uint64_t)i : (uint64_t)i;
+    *--p = 0;
+    do {
+        *--p = digits[radix < 0][rest % base];
+        rest /= base;
+    } while (rest > 0);
+    if (i < 0)
+        *--p = '-';
+    bl_out_str(o, p);
+}
+
+void bl_write_integer(struct bl_out *o, bl_word i, int radix) {
+    if (bl_is_big(i))
+        bl_big_write(o, i, radix);
+    else
+        write_small(o, bl_int_value(i), radix);
+}
+
 // ---- keeping tokens apart
 
 static int kind_of(int c) {
@@ -182,13 +207,10 @@ static void put_variable(struct writer *w, bl_word v) {
 
 static void put_number(struct writer *w, bl_word t) {
     struct bl_out number = {0};
-    if (bl_is_int(t)) {
-        char text[32];
-        snprintf(text, sizeof text, "%lld", (long long)bl_int_value(t));
-        bl_out_str(&number, text);
-    } else {
+    if (bl_is_integer(t))
+        bl_write_integer(&number, t, 10);
+    else
         bl_write_float(&number, bl_float_value(t));
-    }
     apart(w, (unsigned char)number.text[0]);
     bl_out_bytes(w->o, number.text, number.bytes);
     bl_out_fini(&number);
@@ -377,7 +399,7 @@ static void term(struct writer *w, bl_word t, uint32_t place) {
         put_variable(w, t);
         return;
     case BL_INT:
-    case BL_FLT:
+    case BL_BOX:
         put_number(w, t);
         return;
     case BL_ATM: {

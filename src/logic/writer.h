@@ -36,5 +36,7 @@ void bl_write_term(struct bl_machine *m, struct bl_out *o, bl_word t,
                    const struct bl_write_options *w);
 void bl_write_atom(struct bl_out *o, bl_word atom, bool quoted);
 void bl_write_float(struct bl_out *o, double d);
+// An integer of any size; a negative radix asks for capital digits.
+void bl_write_integer(struct bl_out *o, bl_word i, int radix);
 
 #endif

@@ -22,6 +22,7 @@ import sys
 import tempfile
 
 CONSTANTS = ["a", "b", "c", "d", "0", "1", "2"]
+LARGE = ["1152921504606846976", "-36893488147419103232"]  # more than a word
 VARIABLES = ["X", "Y", "Z", "V", "W"]
 
 
@@ -56,13 +57,17 @@ class Program:
     arity: dict[str, int]  # of the derived predicates
     calls: list[Atom]  # asked besides the open ones
 
+    def is_large(self) -> bool:
+        return any(c in str(f) for f in self.facts for c in LARGE)
+
 
 class Generator:
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
         self.functions = rng.random() < 0.35
         self.base = {"e": 2, "f": 2, "u": 1, "n": 0 if rng.random() < 0.2 else 1}
-        self.constants = rng.sample(CONSTANTS, rng.randint(2, len(CONSTANTS)))
+        names = CONSTANTS + (LARGE if rng.random() < 0.2 else [])
+        self.constants = rng.sample(names, rng.randint(2, len(names)))
 
     def constant(self) -> str:
         return self.rng.choice(self.constants)
@@ -268,7 +273,7 @@ class Tester:
         if swipl is not None and mine != swipl:
             return (f"leaflog {configuration} and swipl differ:"
                     f" {sorted(set(mine) ^ set(swipl))[:6]}")
-        if self.clingo:
+        if self.clingo and not program.is_large():  # its integers have 32 bits
             model = ask_clingo(program)
             if model is not None and model != open_answers(program, mine):
                 return (f"leaflog {configuration} and clingo differ:"

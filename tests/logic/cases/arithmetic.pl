@@ -7,7 +7,7 @@
 %> undefined
 %> undefined
 %> undefined
-%> int_overflow
+%> 1729382256910270464
 %> 0.1
 main :-
     row([cot(1), acot(1), sinh(1), cosh(1), tanh(1)]),

@@ -5,7 +5,7 @@
 %> instantiation_error
 %> type_error(integer,a)
 %> evaluation_error(zero_divisor)
-%> evaluation_error(int_overflow)
+%> resource_error(memory)
 %> type_error(callable,1)
 %> type_error(callable,(fail,1))
 %> domain_error(not_less_than_zero,-1)
@@ -19,7 +19,7 @@ e(1, nope(1, 2)).
 e(2, atom_length(_, _)).
 e(3, atom_length(abc, a)).
 e(4, _ is 1 // 0).
-e(5, _ is 1 << 60).
+e(5, _ is 1 << (1 << 60)).
 e(6, call(1)).
 e(7, call((fail, 1))).
 e(8, length(_, -1)).

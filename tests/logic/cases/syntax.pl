@@ -10,7 +10,7 @@
 %! FILE:26:5: error: the clause ends where a term is expected
 %! FILE:27:8: error: operator priority clash: brackets are needed around an operand of `='
 %! FILE:28:6: error: unknown escape in quotes
-%! FILE:29:3: error: integer has more than 61 bits
+%! FILE:29:3: error: number is too large for a double
 %! FILE:30: error: no permission to modify static_procedure atom_length/2
 %! FILE:31: error: type error: callable is expected, found 1
 %! FILE:32:1: error: comment is not closed
@@ -26,7 +26,7 @@ qux([1,2,3).
 X = .
 a :- b = c = d.
 s(1, '\q').
-t(12345678901234567890).
+t(1.0e999).
 atom_length(1, 2).
 u :- 1.
 /* unclosed
