@@ -482,7 +482,7 @@ static int read_text(struct bl_machine *m, bl_word text, bl_word term,
 }
 
 static int term_to_atom_2(struct bl_machine *m, bl_word *a) {
-    if (!bl_is_var(bl_deref(a[0]))) {
+    if (!bl_is_var(bl_deref(a[0])) && bl_is_var(bl_deref(a[1]))) {
         struct bl_out o = {0};
         const struct bl_write_options w = {.quoted = true, .numbervars = true};
         bl_write_term(m, &o, a[0], &w);

@@ -22,6 +22,7 @@
 %> t(1,z)
 %> "quoted" done
 %> [x=1,y=2]
+%> 1-y-n
 % A sample of what programs use.
 :- op(700, xfx, ===>).
 main :-
@@ -50,6 +51,10 @@ main :-
     exclude(==(a), [a, b, c], L17), writeq(L17), nl,
     T18 = t(1, 2), setarg(2, T18, z), writeq(T18), nl,
     format("\"quoted\" ~s~n", ["done"]),
-    maplist([K=V, K-V]>>true, L19, [x-1, y-2]), writeq(L19), nl.
+    maplist([K=V, K-V]>>true, L19, [x-1, y-2]), writeq(L19), nl,
+    term_to_atom(f(X20), 'f(1)'),
+    ( term_to_atom(f(1), 'f( 1)') -> Y20 = y ; Y20 = n ),
+    ( term_to_atom(f(2), 'f(1)') -> Z20 = y ; Z20 = n ),
+    writeln(X20 - Y20 - Z20).
 greeting(W) --> [hello], word(W).
 word(world) --> [world].
