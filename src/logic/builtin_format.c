@@ -361,7 +361,7 @@ static int format(struct bl_machine *m, struct bl_stream *s, bl_word text,
     if (r == BL_TRUE)
         r = run(&f, &t);
     if (r == BL_TRUE)
-        bl_stream_write(s, f.out.text, f.out.bytes);
+        r = bl_stream_write(m, s, f.out.text, f.out.bytes);
     if (list)
         free(f.arg);
     bl_out_fini(&t);

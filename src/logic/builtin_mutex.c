@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Mutexes of programs, by name; the same thread may lock one repeatedly.
+// Mutexes of programs, by name; the same thread may lock one repeatedly. Each
+// lock of one, and each builtin that is at work on it, counts as a user; one
+// that was destroyed keeps its name as long as it has users, and the last one
+// frees it.
 //
 #include "logic/builtin.h"
 #include "logic/queue.h"
@@ -9,89 +12,175 @@
 #include <stdlib.h>
 
 struct mutex {
-    struct mutex *next;
-    bl_word name;
-    pthread_mutex_t lock;
+    struct mutex *next;                 // mutexes_lock
+    bl_word name;                       // const
+    pthread_mutex_t lock;               // the program's
+    _Atomic(struct bl_machine *) owner; // who has it; or NULL
+    uint64_t depth;                     // lock: how often
+    uint64_t users;                     // mutexes_lock
+    bool destroyed;                     // mutexes_lock
 };
 
 static pthread_mutex_t mutexes_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct mutex *mutexes; // mutexes_lock
 
-static struct mutex *ensure_mutex(bl_word name) {
-    pthread_mutex_lock(&mutexes_lock);
-    struct mutex *x = mutexes;
-    while (x != NULL && x->name != name)
-        x = x->next;
-    if (x == NULL) {
-        x = calloc(1, sizeof *x);
-        BL_CHECK(x != NULL);
-        pthread_mutexattr_t how;
-        pthread_mutexattr_init(&how);
-        pthread_mutexattr_settype(&how, PTHREAD_MUTEX_RECURSIVE);
-        pthread_mutex_init(&x->lock, &how);
-        x->name = name;
-        x->next = mutexes;
-        mutexes = x;
-    }
-    pthread_mutex_unlock(&mutexes_lock);
+static struct mutex **find(bl_word name) {
+    struct mutex **at = &mutexes;
+    while (*at != NULL && (*at)->name != name)
+        at = &(*at)->next;
+    return at;
+}
+
+static struct mutex *add(bl_word name) {
+    struct mutex *const x = calloc(1, sizeof *x);
+    if (x == NULL)
+        return NULL;
+    pthread_mutex_init(&x->lock, NULL);
+    x->name = name;
+    x->next = mutexes;
+    mutexes = x;
     return x;
 }
 
-static int take_mutex(struct bl_machine *m, bl_word a, struct mutex **out) {
+// One user less.
+static void drop(struct mutex *x) {
+    pthread_mutex_lock(&mutexes_lock);
+    BL_ASSERT(x->users > 0);
+    x->users--;
+    const bool last = x->destroyed && x->users == 0;
+    if (last)
+        *find(x->name) = x->next;
+    pthread_mutex_unlock(&mutexes_lock);
+    if (last) {
+        pthread_mutex_destroy(&x->lock);
+        free(x);
+    }
+}
+
+// One user more. An atom that names none yet is a new one if `make`.
+static int take(struct bl_machine *m, bl_word a, bool make,
+                struct mutex **out) {
     a = bl_deref(a);
     if (bl_is_var(a))
         return bl_throw_instantiation(m);
     if (!bl_is_atom(a) && !bl_is_int(a))
         return bl_throw_type(m, BL_ATOM_mutex, a);
-    *out = ensure_mutex(a);
-    return BL_TRUE;
+    pthread_mutex_lock(&mutexes_lock);
+    struct mutex *x = *find(a);
+    const bool exists = x != NULL;
+    if (!exists && make && bl_is_atom(a))
+        x = add(a);
+    if (x != NULL)
+        x->users++;
+    pthread_mutex_unlock(&mutexes_lock);
+    *out = x;
+    if (x != NULL)
+        return BL_TRUE;
+    return make && bl_is_atom(a) ? bl_throw_resource(m, "memory")
+                                 : bl_throw_existence(m, BL_ATOM_mutex, a);
 }
 
 static int create_1(struct bl_machine *m, bl_word *a) {
-    struct mutex *x;
-    if (bl_is_var(bl_deref(a[0])))
-        return bl_answer(m, a[0], ensure_mutex(bl_fresh_id())->name);
-    return take_mutex(m, a[0], &x);
+    const bl_word t = bl_deref(a[0]);
+    const bl_word name = bl_is_var(t) ? bl_fresh_id() : t;
+    if (!bl_is_var(t) && !bl_is_atom(t))
+        return bl_throw_type(m, BL_ATOM_mutex, t);
+    pthread_mutex_lock(&mutexes_lock);
+    const bool exists = *find(name) != NULL;
+    const bool made = !exists && add(name) != NULL;
+    pthread_mutex_unlock(&mutexes_lock);
+    if (exists)
+        return bl_throw_permission(m, BL_ATOM_create, BL_ATOM_mutex, name);
+    return made ? bl_answer(m, t, name) : bl_throw_resource(m, "memory");
 }
 
-// In short pieces, so that an interrupt or a deadline ends the wait.
+static int destroy_1(struct bl_machine *m, bl_word *a) {
+    struct mutex *x;
+    if (take(m, a[0], false, &x) != BL_TRUE)
+        return BL_THROW;
+    pthread_mutex_lock(&mutexes_lock);
+    x->destroyed = true;
+    pthread_mutex_unlock(&mutexes_lock);
+    drop(x);
+    return BL_TRUE;
+}
+
+static bool has(const struct bl_machine *m, const struct mutex *x) {
+    return bl_load_relaxed(&x->owner) == m;
+}
+
 static int lock_1(struct bl_machine *m, bl_word *a) {
     struct mutex *x;
-    if (take_mutex(m, a[0], &x) != BL_TRUE)
+    if (take(m, a[0], true, &x) != BL_TRUE)
         return BL_THROW;
-    int r = pthread_mutex_trylock(&x->lock);
-    while (r != 0) {
-        const struct timespec t = bl_next_look();
-        r = pthread_mutex_timedlock(&x->lock, &t);
-        if (r != 0 && bl_load_acquire(&m->interrupt) != 0 &&
-            !bl_machine_event(m))
-            return BL_THROW;
+    if (!has(m, x) && !bl_machine_lock(m, &x->lock)) {
+        drop(x);
+        return BL_THROW;
     }
+    bl_store_relaxed(&x->owner, m);
+    x->depth++;
     return BL_TRUE;
 }
 
 static int trylock_1(struct bl_machine *m, bl_word *a) {
     struct mutex *x;
-    if (take_mutex(m, a[0], &x) != BL_TRUE)
+    if (take(m, a[0], true, &x) != BL_TRUE)
         return BL_THROW;
-    return pthread_mutex_trylock(&x->lock) == 0 ? BL_TRUE : BL_FAIL;
+    if (!has(m, x) && pthread_mutex_trylock(&x->lock) != 0) {
+        drop(x);
+        return BL_FAIL;
+    }
+    bl_store_relaxed(&x->owner, m);
+    x->depth++;
+    return BL_TRUE;
+}
+
+// Of one that the machine has: once, and one use of it less.
+static void unlock(struct mutex *x) {
+    BL_ASSERT(x->depth > 0);
+    if (--x->depth == 0) {
+        bl_store_relaxed(&x->owner, NULL);
+        pthread_mutex_unlock(&x->lock);
+    }
+    drop(x);
 }
 
 static int unlock_1(struct bl_machine *m, bl_word *a) {
     struct mutex *x;
-    if (take_mutex(m, a[0], &x) != BL_TRUE)
+    if (take(m, a[0], false, &x) != BL_TRUE)
         return BL_THROW;
-    return pthread_mutex_unlock(&x->lock) == 0
+    const bl_word name = x->name;
+    const bool was_ours = has(m, x);
+    if (was_ours)
+        unlock(x);
+    drop(x);
+    return was_ours
                ? BL_TRUE
-               : bl_throw_permission(m, BL_ATOM_modify, BL_ATOM_mutex, x->name);
+               : bl_throw_permission(m, BL_ATOM_modify, BL_ATOM_mutex, name);
+}
+
+static struct mutex *one_of(const struct bl_machine *m) {
+    pthread_mutex_lock(&mutexes_lock);
+    struct mutex *x = mutexes;
+    while (x != NULL && !has(m, x))
+        x = x->next;
+    pthread_mutex_unlock(&mutexes_lock);
+    return x;
+}
+
+// Those that this thread has.
+static int unlock_all_0(struct bl_machine *m, bl_word *a) {
+    (void)a;
+    for (struct mutex *x = one_of(m); x != NULL; x = one_of(m))
+        unlock(x);
+    return BL_TRUE;
 }
 
 void bl_builtins_mutex(void) {
     static const struct bl_builtin_row rows[] = {
-        {"mutex_create", 1, create_1},
-        {"mutex_lock", 1, lock_1},
-        {"mutex_trylock", 1, trylock_1},
-        {"mutex_unlock", 1, unlock_1},
+        {"mutex_create", 1, create_1}, {"mutex_destroy", 1, destroy_1},
+        {"mutex_lock", 1, lock_1},     {"mutex_trylock", 1, trylock_1},
+        {"mutex_unlock", 1, unlock_1}, {"mutex_unlock_all", 0, unlock_all_0},
     };
     BL_DEFINE(rows);
 }

@@ -8,6 +8,7 @@
 #include "logic/builtin.h"
 #include "logic/stream.h"
 
+#include <pthread.h>
 #include <sys/stat.h>
 
 static bool is_repositionable(const struct bl_stream *s) {
@@ -63,20 +64,31 @@ static const char *end_of(struct bl_stream *s) {
     return at ? "at" : "not";
 }
 
+// What changes; nothing of it while another thread is at work on the stream,
+// which may take as long as a user types.
+static void add_state(struct bl_machine *m, struct bl_stream *s,
+                      bl_word *list) {
+    const bool back = is_repositionable(s);
+    add(m, list, "reposition", back ? BL_ATOM(true) : BL_ATOM(false));
+    if (back)
+        add(m, list, "position", position_term(m, s));
+    if (!s->output)
+        add(m, list, "end_of_stream", bl_atom_str(end_of(s)));
+}
+
 // '$stream_properties'(Stream, List).
 static int properties_2(struct bl_machine *m, bl_word *a) {
     struct bl_stream *s;
     bl_word list = BL_ATOM(nil);
     if (bl_find_stream(m, a[0], &s) != BL_TRUE)
         return BL_THROW;
-    const bool back = is_repositionable(s);
     add(m, &list, "type", bl_atom_str(s->binary ? "binary" : "text"));
-    add(m, &list, "reposition", back ? BL_ATOM(true) : BL_ATOM(false));
-    if (back)
-        add(m, &list, "position", position_term(m, s));
+    if (pthread_mutex_trylock(&s->lock) == 0) {
+        if (!s->closed)
+            add_state(m, s, &list);
+        bl_stream_leave(s);
+    }
     add(m, &list, "eof_action", bl_atom_str("eof_code"));
-    if (!s->output)
-        add(m, &list, "end_of_stream", bl_atom_str(end_of(s)));
     if (s->alias != 0)
         add(m, &list, "alias", s->alias);
     if (s->mode != 0)
@@ -132,10 +144,13 @@ static int set_position_2(struct bl_machine *m, bl_word *a) {
         return BL_THROW;
     if (!read_position(where, p))
         return bl_throw_domain(m, "stream_position", where);
-    if (!is_repositionable(s) || !go_to(s, p))
-        return bl_throw_permission(m, BL_ATOM_reposition, BL_ATOM_stream_name,
-                                   bl_deref(a[0]));
-    return BL_TRUE;
+    if (bl_stream_enter(m, s) != BL_TRUE)
+        return BL_THROW;
+    const bool there = is_repositionable(s) && go_to(s, p);
+    bl_stream_leave(s);
+    return there ? BL_TRUE
+                 : bl_throw_permission(m, BL_ATOM_reposition,
+                                       BL_ATOM_stream_name, bl_deref(a[0]));
 }
 
 // '$stream_count'(Stream, I, N): a part of its position.
@@ -144,9 +159,11 @@ static int count_3(struct bl_machine *m, bl_word *a) {
     int64_t p[4];
     int64_t i;
     if (bl_find_stream(m, a[0], &s) != BL_TRUE ||
-        bl_take_size(m, a[1], &i) != BL_TRUE)
+        bl_take_size(m, a[1], &i) != BL_TRUE ||
+        bl_stream_enter(m, s) != BL_TRUE)
         return BL_THROW;
     position_of(s, p);
+    bl_stream_leave(s);
     return bl_answer(m, a[2], bl_int(p[i & 3]));
 }
 

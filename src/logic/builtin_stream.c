@@ -7,6 +7,7 @@
 #include "logic/stream.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 // The value of an option of open/4, or 0.
@@ -47,14 +48,17 @@ static int open_file(struct bl_machine *m, const bl_word *a, bl_word alias,
                    ? bl_throw_existence(m, BL_ATOM_source_sink, name)
                    : bl_throw_permission(m, BL_ATOM_open, BL_ATOM_source_sink,
                                          name);
-    struct bl_stream *const s = bl_stream_open(f, mode != BL_ATOM(read));
-    if (s == NULL)
-        return bl_throw_resource(m, "streams");
-    s->name = name;
-    s->mode = mode;
-    s->binary = binary;
-    s->alias = bl_is_atom(alias) ? alias : 0;
-    return bl_answer(m, a[2], bl_stream_term(m, s));
+    const struct bl_stream like = {.file = f,
+                                   .alias = bl_is_atom(alias) ? alias : 0,
+                                   .name = name,
+                                   .mode = mode,
+                                   .output = mode != BL_ATOM(read),
+                                   .binary = binary};
+    const struct bl_stream *const s = bl_stream_open(m, &like);
+    if (s != NULL)
+        return bl_answer(m, a[2], bl_stream_term(m, s));
+    fclose(f);
+    return bl_throw_resource(m, "streams");
 }
 
 static int open_3(struct bl_machine *m, bl_word *a) {
@@ -76,11 +80,10 @@ static int close_1(struct bl_machine *m, bl_word *a) {
     if (bl_find_stream(m, a[0], &s) != BL_TRUE)
         return BL_THROW;
     if (m->io->output == s)
-        m->io->output = bl_stream_standard(BL_USER_OUTPUT);
+        bl_stream_keep(&m->io->output, bl_stream_standard(BL_USER_OUTPUT));
     if (m->io->input == s)
-        m->io->input = bl_stream_standard(BL_USER_INPUT);
-    bl_stream_close(s);
-    return BL_TRUE;
+        bl_stream_keep(&m->io->input, bl_stream_standard(BL_USER_INPUT));
+    return bl_stream_close(m, s);
 }
 
 static int close_2(struct bl_machine *m, bl_word *a) {
@@ -109,48 +112,64 @@ static int current_input_1(struct bl_machine *m, bl_word *a) {
     return bl_answer(m, a[0], bl_stream_term(m, bl_current_input(m)));
 }
 
+static int set_current(struct bl_machine *m, bl_word a, bool output) {
+    struct bl_stream *s;
+    if (bl_take_stream(m, a, output, &s) != BL_TRUE)
+        return BL_THROW;
+    bl_stream_keep(output ? &m->io->output : &m->io->input, s);
+    return BL_TRUE;
+}
+
 static int set_output_1(struct bl_machine *m, bl_word *a) {
-    return bl_take_stream(m, a[0], true, &m->io->output);
+    return set_current(m, a[0], true);
 }
 
 static int set_input_1(struct bl_machine *m, bl_word *a) {
-    return bl_take_stream(m, a[0], false, &m->io->input);
+    return set_current(m, a[0], false);
 }
 
 static int flush_output_0(struct bl_machine *m, bl_word *a) {
     (void)a;
-    if (!m->io->output->to_memory)
-        fflush(m->io->output->file);
-    return BL_TRUE;
+    return bl_stream_flush(m, m->io->output);
 }
 
 static int flush_output_1(struct bl_machine *m, bl_word *a) {
     struct bl_stream *s;
     if (bl_take_stream(m, a[0], true, &s) != BL_TRUE)
         return BL_THROW;
-    if (!s->to_memory)
-        fflush(s->file);
-    return BL_TRUE;
+    return bl_stream_flush(m, s);
 }
 
-// '$memory_open'(Old): output goes to memory; '$memory_close'(Old, Codes).
-static int memory_open_1(struct bl_machine *m, bl_word *a) {
-    struct bl_stream *const s = bl_stream_open(NULL, true);
+// '$memory_open'(Old, New): output goes to memory.
+static int memory_open_2(struct bl_machine *m, bl_word *a) {
+    const struct bl_stream like = {.output = true};
+    struct bl_stream *const s = bl_stream_open(m, &like);
     if (s == NULL)
         return bl_throw_resource(m, "streams");
     const bl_word old = bl_stream_term(m, m->io->output);
-    m->io->output = s;
-    return bl_answer(m, a[0], old);
+    bl_stream_keep(&m->io->output, s);
+    return bl_answer(m, a[0], old) == BL_TRUE
+               ? bl_answer(m, a[1], bl_stream_term(m, s))
+               : BL_THROW;
 }
 
-static int memory_close_2(struct bl_machine *m, bl_word *a) {
-    struct bl_stream *const s = m->io->output;
-    if (bl_take_stream(m, a[0], true, &m->io->output) != BL_TRUE)
+// '$memory_close'(Old, New, Text): to the old one again, if there still is one.
+static int memory_close_3(struct bl_machine *m, bl_word *a) {
+    struct bl_stream *s;
+    if (bl_find_stream(m, a[0], &s) != BL_TRUE) {
+        free(m->ball);
+        m->ball = NULL;
+        s = bl_stream_standard(BL_USER_OUTPUT);
+    }
+    bl_stream_keep(&m->io->output, s);
+    if (bl_take_stream(m, a[1], true, &s) != BL_TRUE ||
+        bl_stream_enter(m, s) != BL_TRUE)
         return BL_THROW;
     const bl_word text =
         bl_atom(s->memory.text ? s->memory.text : "", s->memory.bytes);
-    bl_stream_close(s);
-    return bl_answer(m, a[1], text);
+    bl_stream_leave(s);
+    return bl_stream_close(m, s) == BL_TRUE ? bl_answer(m, a[2], text)
+                                            : BL_THROW;
 }
 
 // Input from any text.
@@ -158,16 +177,15 @@ static int open_string_2(struct bl_machine *m, bl_word *a) {
     struct bl_out text = {0};
     if (bl_take_text(m, a[0], &text) != BL_TRUE)
         return BL_THROW;
-    struct bl_stream *const s = bl_stream_open(NULL, false);
-    if (s == NULL) {
-        bl_out_fini(&text);
-        return bl_throw_resource(m, "streams");
-    }
-    s->memory = text;
-    s->source.text = text.text;
-    s->source.length = text.bytes;
-    s->mode = BL_ATOM(read);
-    return bl_answer(m, a[1], bl_stream_term(m, s));
+    const struct bl_stream like = {
+        .memory = text,
+        .source = {.text = text.text, .length = text.bytes},
+        .mode = BL_ATOM(read)};
+    const struct bl_stream *const s = bl_stream_open(m, &like);
+    if (s != NULL)
+        return bl_answer(m, a[1], bl_stream_term(m, s));
+    bl_out_fini(&text);
+    return bl_throw_resource(m, "streams");
 }
 
 // ---- characters
@@ -232,17 +250,21 @@ static int take_input(struct bl_machine *m, bl_word a, bool binary,
 }
 
 #define CHARACTER(name, may_be, give, taking)                                  \
-    static int name##_1(struct bl_machine *m, bl_word *a) {                    \
-        if (may_be(m, a[0]) != BL_TRUE)                                        \
+    static int name(struct bl_machine *m, struct bl_stream *s, bl_word a) {    \
+        if (may_be(m, a) != BL_TRUE || bl_stream_enter(m, s) != BL_TRUE)       \
             return BL_THROW;                                                   \
-        return give(m, a[0], next_code(m->io->input, taking));                 \
+        const int code = next_code(s, taking);                                 \
+        bl_stream_leave(s);                                                    \
+        return give(m, a, code);                                               \
+    }                                                                          \
+    static int name##_1(struct bl_machine *m, bl_word *a) {                    \
+        return name(m, m->io->input, a[0]);                                    \
     }                                                                          \
     static int name##_2(struct bl_machine *m, bl_word *a) {                    \
         struct bl_stream *s;                                                   \
-        if (take_input(m, a[0], false, &s) != BL_TRUE ||                       \
-            may_be(m, a[1]) != BL_TRUE)                                        \
+        if (take_input(m, a[0], false, &s) != BL_TRUE)                         \
             return BL_THROW;                                                   \
-        return give(m, a[1], next_code(s, taking));                            \
+        return name(m, s, a[1]);                                               \
     }
 
 CHARACTER(get_code, may_be_code, give_code, true)
@@ -258,13 +280,16 @@ static int byte(struct bl_machine *m, bl_word *a, bool take) {
     if (!bl_is_var(b) &&
         !(bl_is_int(b) && bl_int_value(b) >= -1 && bl_int_value(b) <= 255))
         return bl_throw_type(m, BL_ATOM_in_byte, b);
-    if (take_input(m, a[0], true, &s) != BL_TRUE)
+    if (take_input(m, a[0], true, &s) != BL_TRUE ||
+        bl_stream_enter(m, s) != BL_TRUE)
         return BL_THROW;
     struct bl_source *const t = &s->source;
-    if (t->at == t->length && !bl_stream_more(s))
-        return bl_answer(m, b, bl_int(-1));
-    const int code = (unsigned char)t->text[t->at];
-    t->at += take;
+    int code = -1;
+    if (t->at < t->length || bl_stream_more(s)) {
+        code = (unsigned char)t->text[t->at];
+        t->at += take;
+    }
+    bl_stream_leave(s);
     return bl_answer(m, b, bl_int(code));
 }
 
@@ -286,38 +311,52 @@ static int peek_byte_1(struct bl_machine *m, bl_word *a) {
     return byte(m, two, false);
 }
 
-static int at_end(struct bl_stream *s) {
-    if (s->binary)
-        return s->source.at == s->source.length && !bl_stream_more(s);
-    return next_code(s, false) < 0 ? BL_TRUE : BL_FAIL;
+static int at_end(struct bl_machine *m, struct bl_stream *s) {
+    if (bl_stream_enter(m, s) != BL_TRUE)
+        return BL_THROW;
+    const bool more = s->binary
+                          ? s->source.at < s->source.length || bl_stream_more(s)
+                          : next_code(s, false) >= 0;
+    bl_stream_leave(s);
+    return more ? BL_FAIL : BL_TRUE;
 }
 
 static int at_end_of_stream_0(struct bl_machine *m, bl_word *a) {
     (void)a;
-    return at_end(m->io->input);
+    return at_end(m, m->io->input);
 }
 
 static int at_end_of_stream_1(struct bl_machine *m, bl_word *a) {
     struct bl_stream *s;
     if (bl_take_stream(m, a[0], false, &s) != BL_TRUE)
         return BL_THROW;
-    return at_end(s);
+    return at_end(m, s);
+}
+
+// Of a stream that was entered; false at its end.
+static bool take_line(struct bl_stream *s, struct bl_out *line) {
+    if (next_code(s, false) < 0)
+        return false;
+    bl_out_str(line, "");
+    int code;
+    while ((code = next_code(s, true)) >= 0 && code != '\n') {
+        char bytes[4];
+        bl_out_bytes(line, bytes, bl_utf8_put(bytes, (uint32_t)code));
+    }
+    return true;
 }
 
 // The line without its end, as codes; -1 at the end.
 static int read_line_2(struct bl_machine *m, bl_word *a) {
     struct bl_stream *s;
-    if (bl_take_stream(m, a[0], false, &s) != BL_TRUE)
+    if (bl_take_stream(m, a[0], false, &s) != BL_TRUE ||
+        bl_stream_enter(m, s) != BL_TRUE)
         return BL_THROW;
-    if (next_code(s, false) < 0)
-        return bl_answer(m, a[1], bl_int(-1));
     struct bl_out line = {0};
-    bl_out_str(&line, "");
-    int code;
-    while ((code = next_code(s, true)) >= 0 && code != '\n') {
-        char bytes[4];
-        bl_out_bytes(&line, bytes, bl_utf8_put(bytes, (uint32_t)code));
-    }
+    const bool some = take_line(s, &line);
+    bl_stream_leave(s);
+    if (!some)
+        return bl_answer(m, a[1], bl_int(-1));
     int r = BL_THROW;
     if (bl_heap_ensure(m, 2 * line.bytes + 2))
         r = bl_answer(m, a[1],
@@ -372,11 +411,9 @@ static int take_options(struct bl_machine *m, bl_word options,
     return BL_TRUE;
 }
 
-static int read_term(struct bl_machine *m, struct bl_stream *s, bl_word out,
-                     bl_word options) {
+static int read_entered(struct bl_machine *m, struct bl_stream *s, bl_word out,
+                        bl_word options) {
     struct bl_read_result r;
-    if (options != 0 && bl_take_options(m, options, "read_option") != BL_TRUE)
-        return BL_THROW;
     for (;;) {
         const struct bl_source start = s->source;
         const enum bl_read_status status = bl_read_term(m, &s->source, &r);
@@ -408,6 +445,17 @@ static int read_term(struct bl_machine *m, struct bl_stream *s, bl_word out,
             return bl_answer(m, out, BL_ATOM(end_of_file));
         return syntax_error(m, s, &e);
     }
+}
+
+static int read_term(struct bl_machine *m, struct bl_stream *s, bl_word out,
+                     bl_word options) {
+    if (options != 0 && bl_take_options(m, options, "read_option") != BL_TRUE)
+        return BL_THROW;
+    if (bl_stream_enter(m, s) != BL_TRUE)
+        return BL_THROW;
+    const int r = read_entered(m, s, out, options);
+    bl_stream_leave(s);
+    return r;
 }
 
 static int read_1(struct bl_machine *m, bl_word *a) {
@@ -466,8 +514,8 @@ void bl_builtins_stream(void) {
     };
     static const struct bl_builtin_row rows[] = {
         {"open_string", 2, open_string_2},
-        {"$memory_open", 1, memory_open_1},
-        {"$memory_close", 2, memory_close_2},
+        {"$memory_open", 2, memory_open_2},
+        {"$memory_close", 3, memory_close_3},
         {"read_line_to_codes", 2, read_line_2},
     };
     BL_DEFINE_ISO(iso);

@@ -154,7 +154,7 @@ static int abolish_table_1(struct bl_machine *m, bl_word *a) {
 static int tabling_statistics_0(struct bl_machine *m, bl_word *a) {
     (void)a;
     bl_statistics_print(m, NULL);
-    return BL_TRUE;
+    return m->ball == NULL ? BL_TRUE : BL_THROW;
 }
 
 static int tabling_statistics_1(struct bl_machine *m, bl_word *a) {
@@ -162,7 +162,7 @@ static int tabling_statistics_1(struct bl_machine *m, bl_word *a) {
     if (take_table(m, a[0], &p) != BL_TRUE)
         return BL_THROW;
     bl_statistics_print(m, p);
-    return BL_TRUE;
+    return m->ball == NULL ? BL_TRUE : BL_THROW;
 }
 
 // '$table_counts'(PI, Counts): the figures of Table I as a list of Name-N.

@@ -20,10 +20,10 @@ static int put(struct bl_machine *m, struct bl_stream *s, bl_word t,
     struct bl_out o = {0};
     bl_write_term(m, &o, t, w);
     bl_out_str(&o, end);
-    if (m->ball == NULL)
-        bl_stream_write(s, o.text, o.bytes);
+    const int r =
+        m->ball == NULL ? bl_stream_write(m, s, o.text, o.bytes) : BL_THROW;
     bl_out_fini(&o);
-    return m->ball != NULL ? BL_THROW : BL_TRUE;
+    return r;
 }
 
 #define WRITER(name, options, end)                                             \
@@ -122,16 +122,14 @@ static int write_term_3(struct bl_machine *m, bl_word *a) {
 
 static int nl_0(struct bl_machine *m, bl_word *a) {
     (void)a;
-    bl_stream_write(m->io->output, "\n", 1);
-    return BL_TRUE;
+    return bl_stream_write(m, m->io->output, "\n", 1);
 }
 
 static int nl_1(struct bl_machine *m, bl_word *a) {
     struct bl_stream *s;
     if (bl_take_stream(m, a[0], true, &s) != BL_TRUE)
         return BL_THROW;
-    bl_stream_write(s, "\n", 1);
-    return BL_TRUE;
+    return bl_stream_write(m, s, "\n", 1);
 }
 
 static int tab(struct bl_machine *m, struct bl_stream *s, bl_word count) {
@@ -140,13 +138,12 @@ static int tab(struct bl_machine *m, struct bl_stream *s, bl_word count) {
         return BL_THROW;
     if (n.kind == BL_NUM_FLOAT)
         return bl_throw_type(m, BL_ATOM_integer, count);
-    if (n.kind == BL_NUM_BIG && bl_num_sign(n) > 0)
-        return bl_throw_resource(m, "memory");
-    if (bl_num_sign(n) < 0)
-        return BL_TRUE;
-    for (int64_t i = 0; i < n.i; i++)
-        bl_stream_write(s, " ", 1);
-    return BL_TRUE;
+    if (n.kind == BL_NUM_BIG)
+        return bl_num_sign(n) < 0 ? BL_TRUE : bl_throw_resource(m, "memory");
+    int r = BL_TRUE;
+    for (int64_t i = 0; i < n.i && r == BL_TRUE; i++)
+        r = bl_stream_write(m, s, " ", 1);
+    return r;
 }
 
 static int tab_1(struct bl_machine *m, bl_word *a) {
@@ -166,14 +163,12 @@ static int put_char(struct bl_machine *m, struct bl_stream *s, bl_word c) {
     if (bl_is_int(c)) {
         if (bl_int_value(c) < 0 || bl_int_value(c) > 0x10ffff)
             return bl_throw_representation(m, "character_code");
-        bl_stream_write(s, bytes,
-                        bl_utf8_put(bytes, (uint32_t)bl_int_value(c)));
-        return BL_TRUE;
+        return bl_stream_write(m, s, bytes,
+                               bl_utf8_put(bytes, (uint32_t)bl_int_value(c)));
     }
     if (!bl_is_atom(c) || !bl_is_character(c))
         return bl_throw_type(m, BL_ATOM_character, c);
-    bl_stream_write(s, bl_atom_text(c), bl_atom_bytes(c));
-    return BL_TRUE;
+    return bl_stream_write(m, s, bl_atom_text(c), bl_atom_bytes(c));
 }
 
 static int put_code(struct bl_machine *m, struct bl_stream *s, bl_word c) {
@@ -207,8 +202,7 @@ static int put_byte_2(struct bl_machine *m, bl_word *a) {
         return bl_throw_permission(m, BL_ATOM_output, BL_ATOM_text_stream,
                                    bl_deref(a[0]));
     const char byte = (char)bl_int_value(b);
-    bl_stream_write(s, &byte, 1);
-    return BL_TRUE;
+    return bl_stream_write(m, s, &byte, 1);
 }
 
 static int put_byte_1(struct bl_machine *m, bl_word *a) {

@@ -79,6 +79,11 @@ int bl_throw_evaluation(struct bl_machine *m, enum bl_known_atom what) {
         m, bl_struct1(m, BL_ATOM(evaluation_error), bl_atom_word(what)));
 }
 
+int bl_throw_io(struct bl_machine *m, enum bl_known_atom action,
+                bl_word stream) {
+    return throw2(m, bl_atom_str("io_error"), bl_atom_word(action), stream);
+}
+
 int bl_throw_syntax(struct bl_machine *m, const char *what) {
     return throw_formal(
         m, bl_struct1(m, BL_ATOM(syntax_error), bl_atom_str(what)));

@@ -22,6 +22,9 @@ int bl_throw_representation(struct bl_machine *m, const char *what);
 int bl_throw_evaluation(struct bl_machine *m, enum bl_known_atom what);
 // Needs no memory: the balls of the resource errors are made beforehand.
 int bl_throw_resource(struct bl_machine *m, const char *what);
+// The machine refused: a full disk, say.
+int bl_throw_io(struct bl_machine *m, enum bl_known_atom action,
+                bl_word stream);
 int bl_throw_stratification(struct bl_machine *m, bl_word goal,
                             const char *place);
 int bl_throw_syntax(struct bl_machine *m, const char *what);

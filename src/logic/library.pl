@@ -202,17 +202,18 @@ reverse(L, R) :- '$reverse'(L, [], R).
 '$reverse'([], R, R).
 '$reverse'([X|Xs], A, R) :- '$reverse'(Xs, [X|A], R).
 nth0(I, L, X) :- integer(I), !, I >= 0, '$nth'(I, L, X).
-nth0(I, L, X) :- var(I), '$nth_any'(L, X, 0, I).
+nth0(I, L, X) :- '$var_index'(I), '$nth_any'(L, X, 0, I).
 nth1(I, L, X) :- integer(I), !, I >= 1, J is I - 1, '$nth'(J, L, X).
-nth1(I, L, X) :- var(I), '$nth_any'(L, X, 1, I).
+nth1(I, L, X) :- '$var_index'(I), '$nth_any'(L, X, 1, I).
+'$var_index'(I) :- ( var(I) -> true ; throw(error(type_error(integer, I), _)) ).
 '$nth'(0, [X|_], Y) :- !, X = Y.
 '$nth'(I, [_|Xs], Y) :- J is I - 1, '$nth'(J, Xs, Y).
 '$nth_any'([X|_], X, I, I).
 '$nth_any'([_|Xs], X, I0, I) :- I1 is I0 + 1, '$nth_any'(Xs, X, I1, I).
 nth0(I, L, X, R) :- integer(I), !, I >= 0, '$nth_rest'(I, L, X, R).
-nth0(I, L, X, R) :- var(I), '$nth_rest_any'(L, X, R, 0, I).
+nth0(I, L, X, R) :- '$var_index'(I), '$nth_rest_any'(L, X, R, 0, I).
 nth1(I, L, X, R) :- integer(I), !, J is I - 1, nth0(J, L, X, R).
-nth1(I, L, X, R) :- nth0(J, L, X, R), I is J + 1.
+nth1(I, L, X, R) :- '$var_index'(I), '$nth_rest_any'(L, X, R, 1, I).
 '$nth_rest'(0, [X|Xs], X, Xs) :- !.
 '$nth_rest'(I, [Y|Xs], X, [Y|Ys]) :- J is I - 1, '$nth_rest'(J, Xs, X, Ys).
 '$nth_rest_any'([X|Xs], X, Xs, I, I).
@@ -318,11 +319,11 @@ format(Stream, F, Args) :- '$format'(Stream, F, Args).
 '$give'(chars(L), A) :- atom_chars(A, L).
 with_output_to(Sink, G) :- '$to_memory'(G, Text), '$give'(Sink, Text).
 '$to_memory'(G, Text) :-
-    '$memory_open'(Old),
+    '$memory_open'(Old, New),
     (   catch(G, E, true)
-    ->  '$memory_close'(Old, Text0),
+    ->  '$memory_close'(Old, New, Text0),
         ( nonvar(E) -> throw(E) ; Text = Text0 )
-    ;   '$memory_close'(Old, _), fail
+    ;   '$memory_close'(Old, New, _), fail
     ).
 read_term_from_atom(A, T, _) :- term_to_atom(T, A).
 print_message(K, M) :- '$say'(M, K), !.
@@ -460,7 +461,8 @@ message_queue_create(Q, Options) :-
     ( '$member'(alias(A), Options) -> Q = A ; true ),
     ( '$member'(max_size(N), Options) -> true ; N = 0 ), '$queue_create'(Q, N).
 message_queue_property(Q, size(N)) :- '$queue_size'(Q, N).
-mutex_destroy(_).
+mutex_create(M, Options) :-
+    ( '$member'(alias(A), Options) -> M = A ; true ), mutex_create(M).
 with_mutex(M, G) :-
     mutex_lock(M),
     (   catch(G, E, true)

@@ -174,6 +174,18 @@ struct timespec bl_next_look(void) {
     return t;
 }
 
+bool bl_machine_lock(struct bl_machine *m, pthread_mutex_t *lock) {
+    int r = pthread_mutex_trylock(lock);
+    while (r != 0) {
+        const struct timespec t = bl_next_look();
+        r = pthread_mutex_timedlock(lock, &t);
+        if (r != 0 && bl_load_acquire(&m->interrupt) != 0 &&
+            !bl_machine_event(m))
+            return false;
+    }
+    return true;
+}
+
 void bl_machine_interrupt(struct bl_machine *m, uint32_t why) {
     (void)atomic_fetch_or_explicit(&m->interrupt, why, memory_order_release);
     bl_store_release(&m->heap_soft, NULL);

@@ -14,6 +14,7 @@
 #include "logic/atom.h"
 #include "logic/term.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -164,6 +165,9 @@ uint64_t bl_now_ns(void);
 // Until when a waiting thread sleeps before it looks for interrupts, by
 // CLOCK_REALTIME.
 struct timespec bl_next_look(void);
+// Waits in short pieces, so that an interrupt or a deadline ends the wait:
+// then false, with the ball.
+BL_MUST_USE bool bl_machine_lock(struct bl_machine *m, pthread_mutex_t *lock);
 
 // Undoes bindings back to the trail mark.
 BL_INLINE void bl_untrail(struct bl_machine *m, bl_word *mark) {

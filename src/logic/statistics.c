@@ -13,7 +13,8 @@ static void line(struct bl_machine *m, const char *text) {
     struct bl_out o = {0};
     bl_out_str(&o, text);
     bl_out_char(&o, '\n');
-    bl_stream_write(bl_current_output(m), o.text, o.bytes);
+    if (m->ball == NULL) // of the line before
+        (void)bl_stream_write(m, bl_current_output(m), o.text, o.bytes);
     bl_out_fini(&o);
 }
 

@@ -14,39 +14,69 @@
 static struct bl_stream *streams[BL_STREAMS];
 static pthread_mutex_t streams_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static struct bl_stream *add_stream(FILE *file, bool output) {
-    struct bl_stream *const s = calloc(1, sizeof *s);
+// One user of the stream that is returned is the table.
+static struct bl_stream *add_stream(const struct bl_stream *like) {
+    struct bl_stream *const s = malloc(sizeof *s);
     if (s == NULL)
         return NULL;
-    s->file = file;
-    s->output = output;
+    *s = *like;
+    s->to_memory = s->output && s->file == NULL;
     s->source.line = 1;
+    s->users = 1;
+    pthread_mutex_init(&s->lock, NULL);
     pthread_mutex_lock(&streams_lock);
-    int i = 0;
-    while (i < BL_STREAMS && streams[i] != NULL)
-        i++;
-    if (i < BL_STREAMS)
-        streams[i] = s;
+    while (s->id < BL_STREAMS && streams[s->id] != NULL)
+        s->id++;
+    if (s->id < BL_STREAMS)
+        streams[s->id] = s;
     pthread_mutex_unlock(&streams_lock);
-    if (i == BL_STREAMS) {
-        free(s);
-        return NULL;
-    }
-    s->id = i;
-    return s;
+    if (s->id < BL_STREAMS)
+        return s;
+    pthread_mutex_destroy(&s->lock);
+    free(s);
+    return NULL;
+}
+
+static void add_standard(FILE *file, const char *alias, const char *mode) {
+    const struct bl_stream like = {.file = file,
+                                   .alias = bl_atom_str(alias),
+                                   .mode = bl_atom_str(mode),
+                                   .output = file != stdin,
+                                   .interactive =
+                                       file == stdin && isatty(0) != 0};
+    BL_CHECK(add_stream(&like) != NULL);
 }
 
 void bl_streams_init(void) {
-    struct bl_stream *const in = add_stream(stdin, false);
-    struct bl_stream *const out = add_stream(stdout, true);
-    struct bl_stream *const err = add_stream(stderr, true);
-    BL_CHECK(in != NULL && out != NULL && err != NULL);
-    in->alias = bl_atom_str("user_input");
-    out->alias = bl_atom_str("user_output");
-    err->alias = bl_atom_str("user_error");
-    in->mode = BL_ATOM(read);
-    out->mode = err->mode = BL_ATOM(append);
-    in->interactive = isatty(0) != 0;
+    add_standard(stdin, "user_input", "read");
+    add_standard(stdout, "user_output", "append");
+    add_standard(stderr, "user_error", "append");
+}
+
+// Under streams_lock: one user less; who gets it frees it.
+static struct bl_stream *let_go(struct bl_stream *s) {
+    if (s == NULL || --s->users > 0)
+        return NULL;
+    BL_ASSERT(s->closed);
+    return s;
+}
+
+static void free_stream(struct bl_stream *s) {
+    if (s == NULL)
+        return;
+    bl_out_fini(&s->memory);
+    pthread_mutex_destroy(&s->lock);
+    free(s);
+}
+
+void bl_stream_keep(struct bl_stream **place, struct bl_stream *s) {
+    pthread_mutex_lock(&streams_lock);
+    if (s != NULL)
+        s->users++;
+    struct bl_stream *const last = let_go(*place);
+    *place = s;
+    pthread_mutex_unlock(&streams_lock);
+    free_stream(last);
 }
 
 struct bl_stream *bl_stream_standard(int which) {
@@ -57,12 +87,17 @@ bool bl_io_open(struct bl_machine *m) {
     m->io = calloc(1, sizeof *m->io);
     if (m->io == NULL)
         return false;
-    m->io->output = streams[BL_USER_OUTPUT];
-    m->io->input = streams[BL_USER_INPUT];
+    bl_stream_keep(&m->io->output, streams[BL_USER_OUTPUT]);
+    bl_stream_keep(&m->io->input, streams[BL_USER_INPUT]);
     return true;
 }
 
 void bl_io_close(struct bl_machine *m) {
+    if (m->io == NULL)
+        return;
+    bl_stream_keep(&m->io->output, NULL);
+    bl_stream_keep(&m->io->input, NULL);
+    bl_stream_keep(&m->io->taken, NULL);
     free(m->io);
     m->io = NULL;
 }
@@ -75,33 +110,63 @@ struct bl_stream *bl_current_input(const struct bl_machine *m) {
     return m->io->input;
 }
 
-struct bl_stream *bl_stream_open(FILE *file, bool output) {
-    struct bl_stream *const s = add_stream(file, output);
+struct bl_stream *bl_stream_open(struct bl_machine *m,
+                                 const struct bl_stream *like) {
+    struct bl_stream *const s = add_stream(like);
     if (s != NULL)
-        s->to_memory = output && file == NULL;
+        bl_stream_keep(&m->io->taken, s);
     return s;
 }
 
-void bl_stream_close(struct bl_stream *s) {
-    if (s->id <= BL_USER_ERROR) {
-        if (s->output)
-            fflush(s->file);
-        return;
-    }
-    pthread_mutex_lock(&streams_lock);
-    streams[s->id] = NULL;
-    pthread_mutex_unlock(&streams_lock);
-    if (s->file != NULL)
-        fclose(s->file);
-    bl_out_fini(&s->memory);
-    free(s);
+int bl_stream_enter(struct bl_machine *m, struct bl_stream *s) {
+    if (!bl_machine_lock(m, &s->lock))
+        return BL_THROW;
+    if (!s->closed)
+        return BL_TRUE;
+    bl_stream_leave(s);
+    return bl_throw_existence(m, BL_ATOM_stream_name, bl_stream_term(m, s));
 }
 
-void bl_stream_write(struct bl_stream *s, const char *text, size_t bytes) {
-    if (s->to_memory)
-        bl_out_bytes(&s->memory, text, bytes);
-    else
-        (void)fwrite(text, 1, bytes, s->file);
+void bl_stream_leave(struct bl_stream *s) { pthread_mutex_unlock(&s->lock); }
+
+static int not_written(struct bl_machine *m, const struct bl_stream *s) {
+    return bl_throw_io(m, BL_ATOM_write, bl_stream_term(m, s));
+}
+
+int bl_stream_flush(struct bl_machine *m, struct bl_stream *s) {
+    if (bl_stream_enter(m, s) != BL_TRUE)
+        return BL_THROW;
+    const bool written = s->to_memory || fflush(s->file) == 0;
+    bl_stream_leave(s);
+    return written ? BL_TRUE : not_written(m, s);
+}
+
+static void leave_table(const struct bl_stream *s) {
+    pthread_mutex_lock(&streams_lock);
+    BL_ASSERT(streams[s->id] == s);
+    struct bl_stream *const last = let_go(streams[s->id]);
+    streams[s->id] = NULL;
+    pthread_mutex_unlock(&streams_lock);
+    free_stream(last);
+}
+
+int bl_stream_close(struct bl_machine *m, struct bl_stream *s) {
+    if (s->id <= BL_USER_ERROR)
+        return s->output ? bl_stream_flush(m, s) : BL_TRUE;
+    if (bl_stream_enter(m, s) != BL_TRUE)
+        return BL_THROW;
+    s->closed = true;
+    const bool written = s->file == NULL || fclose(s->file) == 0 || !s->output;
+    s->file = NULL;
+    bl_out_fini(&s->memory);
+    s->source.text = NULL;
+    bl_stream_leave(s);
+    const int r = written ? BL_TRUE : not_written(m, s);
+    leave_table(s);
+    return r;
+}
+
+static void count_columns(struct bl_stream *s, const char *text, size_t bytes) {
     for (size_t i = bytes; i-- > 0;) {
         if (text[i] == '\n') {
             bl_store_relaxed(&s->column, (uint32_t)(bytes - i - 1));
@@ -109,6 +174,20 @@ void bl_stream_write(struct bl_stream *s, const char *text, size_t bytes) {
         }
     }
     bl_store_relaxed(&s->column, bl_load_relaxed(&s->column) + (uint32_t)bytes);
+}
+
+int bl_stream_write(struct bl_machine *m, struct bl_stream *s, const char *text,
+                    size_t bytes) {
+    if (bl_stream_enter(m, s) != BL_TRUE)
+        return BL_THROW;
+    bool written = true;
+    if (s->to_memory)
+        bl_out_bytes(&s->memory, text, bytes);
+    else
+        written = fwrite(text, 1, bytes, s->file) == bytes;
+    count_columns(s, text, bytes);
+    bl_stream_leave(s);
+    return written ? BL_TRUE : not_written(m, s);
 }
 
 // At a terminal a line at a time, so that what was typed is acted on.
@@ -135,27 +214,26 @@ bl_word bl_stream_term(struct bl_machine *m, const struct bl_stream *s) {
     return bl_struct1(m, BL_ATOM(stream), bl_int(s->id));
 }
 
+// Under streams_lock.
 static struct bl_stream *find_alias(bl_word alias) {
-    struct bl_stream *found = NULL;
-    pthread_mutex_lock(&streams_lock);
-    for (int i = 0; i < BL_STREAMS && found == NULL; i++) {
+    for (int i = 0; i < BL_STREAMS; i++) {
         if (streams[i] != NULL && streams[i]->alias == alias)
-            found = streams[i];
+            return streams[i];
     }
+    return NULL;
+}
+
+static struct bl_stream *find_number(bl_word id) {
+    const int64_t i = bl_is_int(id) ? bl_int_value(id) : -1;
+    return i < 0 || i >= BL_STREAMS ? NULL : streams[i];
+}
+
+bool bl_stream_has_alias(bl_word alias) {
+    pthread_mutex_lock(&streams_lock);
+    const bool found = find_alias(alias) != NULL;
     pthread_mutex_unlock(&streams_lock);
     return found;
 }
-
-static struct bl_stream *find_number(int64_t id) {
-    if (id < 0 || id >= BL_STREAMS)
-        return NULL;
-    pthread_mutex_lock(&streams_lock);
-    struct bl_stream *const s = streams[id];
-    pthread_mutex_unlock(&streams_lock);
-    return s;
-}
-
-bool bl_stream_has_alias(bl_word alias) { return find_alias(alias) != NULL; }
 
 bool bl_stream_list(struct bl_machine *m, bl_word *out) {
     *out = BL_ATOM(nil);
@@ -172,18 +250,20 @@ bool bl_stream_list(struct bl_machine *m, bl_word *out) {
 
 int bl_find_stream(struct bl_machine *m, bl_word a, struct bl_stream **out) {
     a = bl_deref(a);
-    struct bl_stream *s = NULL;
     if (bl_is_var(a))
         return bl_throw_instantiation(m);
-    if (bl_is_atom(a)) {
-        s = find_alias(a);
-    } else if (bl_tag(a) == BL_STR && *bl_ptr(a) == BL_FN(stream_1)) {
-        const bl_word id = bl_deref(bl_ptr(a)[1]);
-        if (bl_is_int(id))
-            s = find_number(bl_int_value(id));
-    } else {
+    const bool term = bl_tag(a) == BL_STR && *bl_ptr(a) == BL_FN(stream_1);
+    if (!bl_is_atom(a) && !term)
         return bl_throw_domain(m, "stream_or_alias", a);
-    }
+    pthread_mutex_lock(&streams_lock);
+    struct bl_stream *const s =
+        term ? find_number(bl_deref(bl_ptr(a)[1])) : find_alias(a);
+    struct bl_stream *const last = let_go(m->io->taken);
+    m->io->taken = s;
+    if (s != NULL)
+        s->users++;
+    pthread_mutex_unlock(&streams_lock);
+    free_stream(last);
     if (s == NULL)
         return bl_throw_existence(m, BL_ATOM_stream_name, a);
     *out = s;

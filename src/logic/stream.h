@@ -12,20 +12,24 @@
 #include "logic/token.h"
 #include "logic/writer.h"
 
+#include <pthread.h>
+
 struct bl_stream {
     FILE *file;              // output, or input not yet read; or NULL
     struct bl_out memory;    // output to memory; text of input
     struct bl_source source; // input: what of the text is read
-    bl_word alias;           // 0: none
-    bl_word name;            // of the file; 0: none
-    bl_word mode;            // read, write or append
-    int id;
-    bool output;
-    bool binary; // of bytes, which characters are not made of
-    bool to_memory;
+    bl_word alias;           // const: 0: none
+    bl_word name;            // const: of the file; 0: none
+    bl_word mode;            // const: read, write or append
+    int id;                  // const
+    bool output;             // const
+    bool binary;    // const: of bytes, which characters are not made of
+    bool to_memory; // const
+    bool closed;    // lock
+    uint32_t users; // streams_lock: machines, and the table
+    pthread_mutex_t lock;
     bool interactive;         // input: read by lines
-    _Atomic(uint32_t) column; // output: characters since the line began; a
-                              // guess where threads write to one stream
+    _Atomic(uint32_t) column; // output: characters since the line began
 };
 
 enum { BL_USER_INPUT, BL_USER_OUTPUT, BL_USER_ERROR, BL_STREAMS = 1024 };
@@ -36,8 +40,16 @@ struct bl_stream *bl_stream_standard(int which);
 struct bl_stream *bl_current_output(const struct bl_machine *m);
 struct bl_stream *bl_current_input(const struct bl_machine *m);
 
-void bl_stream_write(struct bl_stream *s, const char *text, size_t bytes);
-// Takes a stream argument; BL_TRUE or BL_THROW.
+// Between these two nobody else reads, writes or closes it; BL_THROW if it is
+// closed, or at an interrupt.
+int bl_stream_enter(struct bl_machine *m, struct bl_stream *s);
+void bl_stream_leave(struct bl_stream *s);
+// Enters it; BL_TRUE or BL_THROW.
+int bl_stream_write(struct bl_machine *m, struct bl_stream *s, const char *text,
+                    size_t bytes);
+int bl_stream_flush(struct bl_machine *m, struct bl_stream *s);
+// Takes a stream argument; BL_TRUE or BL_THROW. The machine keeps it until it
+// takes the next one.
 int bl_take_stream(struct bl_machine *m, bl_word a, bool output,
                    struct bl_stream **out);
 // As above, of either kind.
@@ -45,17 +57,24 @@ int bl_find_stream(struct bl_machine *m, bl_word a, struct bl_stream **out);
 // All of them, as a list.
 BL_MUST_USE bool bl_stream_list(struct bl_machine *m, bl_word *out);
 bool bl_stream_has_alias(bl_word alias);
-// Reads more text of an input stream; false at its end.
+// Reads more text of an input stream that was entered; false at its end.
 bool bl_stream_more(struct bl_stream *s);
-struct bl_stream *bl_stream_open(FILE *file, bool output);
-void bl_stream_close(struct bl_stream *s);
+// A stream as `like` says, which the machine keeps as one that it took; NULL:
+// there are too many.
+struct bl_stream *bl_stream_open(struct bl_machine *m,
+                                 const struct bl_stream *like);
+// For everybody; BL_TRUE or BL_THROW.
+int bl_stream_close(struct bl_machine *m, struct bl_stream *s);
 bl_word bl_stream_term(struct bl_machine *m, const struct bl_stream *s);
 
-// What a machine has of streams.
+// What a machine has of streams, and is counted as a user of.
 struct bl_io {
     struct bl_stream *output;
     struct bl_stream *input;
+    struct bl_stream *taken; // the last one; or NULL
 };
+// Makes it a current one.
+void bl_stream_keep(struct bl_stream **place, struct bl_stream *s);
 bool bl_io_open(struct bl_machine *m);
 void bl_io_close(struct bl_machine *m);
 

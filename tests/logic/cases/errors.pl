@@ -12,8 +12,11 @@
 %> permission_error(modify,static_procedure,atom_length/2)
 %> representation_error(max_arity)
 %> existence_error(stream,nowhere)
+%> type_error(integer,a)
+%> type_error(integer,1.0)
+%> type_error(integer,a)
 %! leaflog: error: unknown procedure: missing/1
-%!     in last/0, FILE:31
+%!     in last/0, FILE:37
 % Errors are ISO terms; one that nobody catches names its place.
 e(1, nope(1, 2)).
 e(2, atom_length(_, _)).
@@ -26,6 +29,9 @@ e(8, length(_, -1)).
 e(9, assertz(atom_length(1, 2))).
 e(10, functor(_, f, 100000000)).
 e(11, write(nowhere, x)).
+e(12, nth0(a, [b], _)).
+e(13, nth1(1.0, [b], _)).
+e(14, nth1(a, _, b, [c])).
 main :- e(_, G), catch(G, error(E, _), true), print(E), nl, fail.
 main :- last.
 last :-
