@@ -79,6 +79,10 @@ bool bl_is_character(bl_word atom); // an atom of one character
 // Any text: an atom, a number, a list of codes or of characters.
 int bl_take_text(struct bl_machine *m, bl_word a, struct bl_out *out);
 
+// Options of write_term/2; `end` is what comes after the term.
+int bl_take_write_options(struct bl_machine *m, bl_word options,
+                          struct bl_write_options *w, const char **end);
+
 int bl_abolish_tables(struct bl_machine *m); // all of them
 
 bl_word bl_make_list(struct bl_machine *m, const bl_word *items, size_t n,

@@ -52,6 +52,20 @@ static int write_arg(struct formatting *f, bool quoted, bool ignore_ops) {
     return f->m->ball != NULL ? BL_THROW : BL_TRUE;
 }
 
+// A term and the options of write_term/2.
+static int write_with_options(struct formatting *f) {
+    bl_word t;
+    bl_word options;
+    struct bl_write_options w = {0};
+    const char *end;
+    if (argument(f, &t) != BL_TRUE || argument(f, &options) != BL_TRUE ||
+        bl_take_write_options(f->m, options, &w, &end) != BL_TRUE)
+        return BL_THROW;
+    bl_write_term(f->m, &f->out, t, &w);
+    bl_out_str(&f->out, end);
+    return f->m->ball != NULL ? BL_THROW : BL_TRUE;
+}
+
 static int text_arg(struct formatting *f) {
     bl_word t;
     if (argument(f, &t) != BL_TRUE)
@@ -246,6 +260,8 @@ static int directive(struct formatting *f, char c, int number, char fill) {
         return write_arg(f, true, false);
     case 'k':
         return write_arg(f, true, true);
+    case 'W':
+        return write_with_options(f);
     case 'a':
         return atom_arg(f);
     case 's':

@@ -92,9 +92,8 @@ static void take_options(bl_word options, struct bl_write_options *w,
     }
 }
 
-static int write_term(struct bl_machine *m, struct bl_stream *s, bl_word t,
-                      bl_word options) {
-    struct bl_write_options w = {0};
+int bl_take_write_options(struct bl_machine *m, bl_word options,
+                          struct bl_write_options *w, const char **end) {
     if (bl_take_options(m, options, "write_option") != BL_TRUE)
         return BL_THROW;
     const bl_word bad = bad_switch(options);
@@ -102,11 +101,18 @@ static int write_term(struct bl_machine *m, struct bl_stream *s, bl_word t,
         return bl_throw_domain(m, "write_option", bad);
     bool stop = false;
     bool newline = false;
-    take_options(options, &w, &stop, &newline);
-    const char *const end = stop      ? (newline ? ".\n" : ". ")
-                            : newline ? "\n"
-                                      : "";
-    return put(m, s, t, &w, end);
+    take_options(options, w, &stop, &newline);
+    *end = stop ? (newline ? ".\n" : ". ") : newline ? "\n" : "";
+    return BL_TRUE;
+}
+
+static int write_term(struct bl_machine *m, struct bl_stream *s, bl_word t,
+                      bl_word options) {
+    struct bl_write_options w = {0};
+    const char *end;
+    return bl_take_write_options(m, options, &w, &end) == BL_TRUE
+               ? put(m, s, t, &w, end)
+               : BL_THROW;
 }
 
 static int write_term_2(struct bl_machine *m, bl_word *a) {

@@ -513,6 +513,8 @@ fail_if(G) :- \+ call(G).
 cputime(T) :- statistics(cputime, T).
 walltime(T) :- get_time(T).
 
+xsb_error_get_tag(error(T, _), T).
+xsb_error_get_message(error(_, C), M) :- ( nonvar(C), C = context(_, M0) -> M = M0 ; M = '' ).
 sk_not(G) :- tnot(G).
 not_exists(G) :- tnot(G).
 tfindall(T, G, L) :- findall(T, G, L).

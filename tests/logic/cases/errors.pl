@@ -15,8 +15,10 @@
 %> type_error(integer,a)
 %> type_error(integer,1.0)
 %> type_error(integer,a)
+%> domain_error(write_option,quoted(maybe))
+%> +('A b',1)|type_error(integer,b)
 %! leaflog: error: unknown procedure: missing/1
-%!     in last/0, FILE:37
+%!     in last/0, FILE:41
 % Errors are ISO terms; one that nobody catches names its place.
 e(1, nope(1, 2)).
 e(2, atom_length(_, _)).
@@ -32,7 +34,9 @@ e(11, write(nowhere, x)).
 e(12, nth0(a, [b], _)).
 e(13, nth1(1.0, [b], _)).
 e(14, nth1(a, _, b, [c])).
-main :- e(_, G), catch(G, error(E, _), true), print(E), nl, fail.
+e(15, format("~W", [a, [quoted(maybe)]])).
+e(16, format("~W|~w", ['A b' + 1, [quoted(true), ignore_ops(true)], T])) :- catch(atom_length(a, b), E, xsb_error_get_tag(E, T)).
+main :- e(_, G), catch(G, error(E, _), true), ( var(E) -> true ; print(E) ), nl, fail.
 main :- last.
 last :-
     missing(1), true.
