@@ -12,6 +12,7 @@
 #include "logic/error.h"
 #include "logic/record.h"
 #include "logic/tabling.h"
+#include "reservoir/reservoir.h"
 
 #include "os/os.h"
 
@@ -167,6 +168,7 @@ uint64_t bl_now_ns(void) {
 
 struct timespec bl_next_look(void) {
     struct timespec t;
+    (void)bl_reservoir_purge(false); // nobody else may be at work
     clock_gettime(CLOCK_REALTIME, &t);
     t.tv_nsec += BL_LOOK_NS;
     t.tv_sec += t.tv_nsec / 1000000000;

@@ -221,11 +221,11 @@ static int read_backing(void) {
     const char *const v = getenv("BIGLEAF_PAGES");
     int i = 0;
     bl_reservoir_expect_growth();
-    if (v == NULL)
-        return 0;
-    if (!choose(v, names, 4, &i))
+    if (v != NULL && !choose(v, names, 4, &i))
         return wrong("BIGLEAF_PAGES is not auto, thp, hugetlb or base", v);
-    bl_reservoir_configure((enum bl_backing)i, BL_PURGE_DELAY_MS);
+    // tables that are dropped together are often built again: all of their
+    // memory stays warm for a while
+    bl_reservoir_configure((enum bl_backing)i, BL_PURGE_DELAY_MS + 1);
     bl_engine.on_base_pages = i == BL_BACKING_BASE;
     return 0;
 }

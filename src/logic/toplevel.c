@@ -15,6 +15,7 @@
 #include "logic/record.h"
 #include "logic/statistics.h"
 #include "logic/worker.h"
+#include "reservoir/reservoir.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -265,6 +266,7 @@ int bl_toplevel(struct bl_machine *m, const struct bl_toplevel_options *o) {
     bool halted = false;
     bool fresh = true;
     while (!halted) {
+        (void)bl_reservoir_trim();
         char *const line = read_line(&s.terminal, fresh ? "?- " : "|  ");
         const bool interrupted = bl_limit_was_idle_interrupt();
         if (interrupted)

@@ -20,6 +20,13 @@ size_t bl_reservoir_purge(bool all) {
     return bytes;
 }
 
+size_t bl_reservoir_trim(void) {
+    bl_lock_acquire(&bl_lock_reservoir);
+    const size_t bytes = bl_warm_trim();
+    bl_lock_release(&bl_lock_reservoir);
+    return bytes;
+}
+
 void bl_reservoir_check(void) {
     bl_lock_acquire(&bl_lock_reservoir);
     bl_warm_check();

@@ -126,6 +126,9 @@ BL_MUST_USE void *bl_metadata_alloc(size_t bytes);
 // Returns warm units to the kernel: those past the purge delay, or all.
 // The number of bytes returned.
 size_t bl_reservoir_purge(bool all);
+// As the default policy would at once, for who keeps it all for a while and now
+// has nothing to do.
+size_t bl_reservoir_trim(void);
 
 // Called just before memory is first returned after growth: the moment of a
 // peak. It must not allocate. NULL: nobody.

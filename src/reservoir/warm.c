@@ -114,15 +114,25 @@ static void drop_early(size_t used, uint64_t now) {
     }
 }
 
+static size_t used_units(void) {
+    return bl_load_relaxed(&bl_stats.units_now) - warm_units;
+}
+
+size_t bl_warm_trim(void) {
+    const size_t used = used_units();
+    const size_t most = used > KEPT_UNITS ? used : KEPT_UNITS;
+    size_t bytes = 0;
+    while (warm_units > most)
+        bytes += drop_oldest(warm_units - most);
+    return bytes;
+}
+
 // Who asks for a longer delay wants to keep it all.
 static void drop_what_exceeds_use(uint64_t now) {
-    const size_t used = bl_load_relaxed(&bl_stats.units_now) - warm_units;
-    const size_t most = used > KEPT_UNITS ? used : KEPT_UNITS;
     if (bl_policy.purge_delay_ms > BL_PURGE_DELAY_MS)
         return;
-    drop_early(used, now);
-    while (warm_units > most)
-        drop_oldest(warm_units - most);
+    drop_early(used_units(), now);
+    (void)bl_warm_trim();
 }
 
 void bl_warm_push(void *at, size_t units, uint32_t run) {

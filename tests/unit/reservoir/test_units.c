@@ -211,6 +211,10 @@ TEST(a_longer_delay_keeps_all_warm) {
     for (int i = 0; i < MOST; i++)
         bl_unit_release(units[i]);
     expect_size_eq(bl_load_relaxed(&bl_stats.units_warm_now), MOST);
+    expect_size_eq(bl_reservoir_trim(), (MOST - 128) * BL_HUGE_SIZE);
+    expect_size_eq(bl_reservoir_trim(), 0);
+    expect_size_eq(bl_load_relaxed(&bl_stats.units_warm_now), 128);
+    bl_reservoir_check();
 }
 
 static size_t from_pool(void **units) {
