@@ -33,7 +33,7 @@ void bl_cache_open(struct bl_cache *cache, size_t block_bytes) {
 
 void *bl_cache_refill(struct bl_local *local, struct bl_pool *pool) {
     struct bl_cache *cache = &local->caches[pool->index];
-    if (cache->first != NULL)
+    if (cache->first != NULL || cache->room != cache->whole)
         bl_overwritten(cache->first);
     struct bl_page *page =
         bl_entry_page(&local->entries[pool->index], pool, (uintptr_t)local);
@@ -92,7 +92,7 @@ void bl_cache_overflow(struct bl_cache *cache, struct bl_page *page, void *p) {
 void bl_caches_return(struct bl_local *local) {
     for (unsigned i = 0; i < BL_POOLS_RESERVED; i++) {
         struct bl_cache *cache = &local->caches[i];
-        if (cache->first == NULL)
+        if (cache->room == cache->whole)
             continue;
         return_newest(cache, (uint32_t)(cache->whole - cache->room));
         set_empty(cache);

@@ -230,10 +230,11 @@ BL_INLINE bool bl_link_is_sound(const struct bl_block *block, unsigned shift,
 // Ends the program with one line on a list that goes on at `block`.
 BL_NORETURN BL_COLD void bl_overwritten(const struct bl_block *block);
 
-// For slow paths; NULL ends a list. A pool's blocks may be aligned to 8 bytes.
+// For slow paths, of a block that is not the end of a list. A pool's blocks may
+// be aligned to 8 bytes.
 BL_INLINE void bl_link_check(const struct bl_block *block) {
     const uintptr_t bytes = bl_load_relaxed(&bl_territory.small_bytes);
-    if (BL_UNLIKELY(!bl_link_is_sound(block, 3, bytes) && block != NULL))
+    if (BL_UNLIKELY(!bl_link_is_sound(block, 3, bytes)))
         bl_overwritten(block);
 }
 

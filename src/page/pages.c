@@ -73,7 +73,7 @@ static void collect(struct bl_page *page, uintptr_t leave) {
         return;
     if (page->free != NULL) {
         struct bl_block *last = first;
-        while (last->next) {
+        for (uint32_t i = 1; i < count; i++) {
             last = last->next;
             bl_link_check(last);
         }

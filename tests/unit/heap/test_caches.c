@@ -136,3 +136,58 @@ TEST(other_threads_blocks_are_cached_but_for_small_ones) {
         check_what_is_handed_elsewhere(bytes);
     bl_heap_check();
 }
+
+#define OTHERS 20 // fewer than a cache that has not grown takes
+
+static pthread_barrier_t turn;
+
+// What this thread knows of the heap is old when it is given blocks.
+static void *cache_what_others_made(void *unused) {
+    (void)unused;
+    void *const old = bl_malloc(1000);
+    pthread_barrier_wait(&turn);
+    pthread_barrier_wait(&turn); // units were opened
+    expect_true(bl_small_offset(block[BLOCKS - 1]) >= bl_thread.small_seen);
+    for (int i = BLOCKS - OTHERS; i < BLOCKS; i++)
+        bl_free(block[i]);
+    bl_local_check(bl_self);
+    for (int i = BLOCKS - 1; i >= BLOCKS - OTHERS; i--)
+        expect_ptr_eq(bl_malloc(1000), block[i]);
+    for (int i = BLOCKS - OTHERS; i < BLOCKS; i++)
+        bl_free(block[i]);
+    bl_heap_trim();
+    bl_free(old);
+    bl_local_check(bl_self);
+    bl_local_detach();
+    return NULL;
+}
+
+// It starts on what the thread before it left, and knows nothing of the heap.
+static void *cache_what_was_left(void *unused) {
+    (void)unused;
+    void *const p = bl_malloc(1000);
+    for (int i = BLOCKS / 2; i < BLOCKS - OTHERS; i++)
+        bl_free(block[i]);
+    bl_free(p);
+    for (int i = BLOCKS / 2; i < BLOCKS; i++)
+        block[i] = bl_malloc(1000);
+    bl_local_check(bl_self);
+    bl_local_detach();
+    return NULL;
+}
+
+TEST(blocks_of_units_that_others_opened_are_cached) {
+    fake_os_install();
+    pthread_t thread;
+    assert_int_eq(pthread_barrier_init(&turn, NULL, 2), 0);
+    assert_int_eq(pthread_create(&thread, NULL, cache_what_others_made, NULL),
+                  0);
+    pthread_barrier_wait(&turn);
+    make_all(1000);
+    pthread_barrier_wait(&turn);
+    assert_int_eq(pthread_join(thread, NULL), 0);
+    assert_int_eq(pthread_create(&thread, NULL, cache_what_was_left, NULL), 0);
+    assert_int_eq(pthread_join(thread, NULL), 0);
+    free_all();
+    bl_heap_check();
+}

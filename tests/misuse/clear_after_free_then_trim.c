@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+//
+// crime: clear a block that is free, which malloc_trim then takes to its page
+// signal: SIGABRT
+// says: bigleaf: a free block was overwritten: its link is 0x0
+//
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+int main(void) {
+    char *block[8];
+    for (int i = 0; i < 8; i++)
+        block[i] = malloc(100);
+    for (int i = 0; i < 8; i++)
+        free(block[i]);
+    memset(block[7], 0, 8);
+    malloc_trim(0);
+    return 0;
+}
