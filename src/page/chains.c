@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // The two chains of an entry: pages with free blocks, of which the first is
-// the current one, and full pages. Plain doubly linked lists ended by NULL;
+// the current one, and full pages, which a pool's deletion must find; those of
+// a class are on none. Plain doubly linked lists ended by NULL;
 // only an empty chain's `first` shows `bl_no_page`, whose free list is empty,
 // so that who allocates need not ask whether there is a page at all.
 //
@@ -47,8 +48,12 @@ void bl_chain_remove(struct bl_entry *entry, struct bl_page *page) {
         entry->last = page->prev;
 }
 
+// Release: pairs with is_whole(). Whoever takes the page back there has seen
+// all that its owner did to it.
 void bl_full_push(struct bl_entry *entry, struct bl_page *page) {
-    bl_store_relaxed(&page->state, BL_PAGE_FULL_LIST);
+    bl_store_release(&page->state, BL_PAGE_FULL);
+    if (bl_page_is_of_class(page))
+        return;
     page->prev = NULL;
     page->next = entry->full;
     if (page->next)
@@ -57,7 +62,9 @@ void bl_full_push(struct bl_entry *entry, struct bl_page *page) {
 }
 
 void bl_full_remove(struct bl_entry *entry, struct bl_page *page) {
-    BL_ASSERT(bl_page_state(page) == BL_PAGE_FULL_LIST);
+    BL_ASSERT(bl_page_state(page) == BL_PAGE_FULL);
+    if (bl_page_is_of_class(page))
+        return;
     if (page->prev)
         page->prev->next = page->next;
     else

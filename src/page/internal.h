@@ -83,6 +83,8 @@ void bl_cache_check(const struct bl_local *local, uint32_t index);
 
 // --- local.c -----------------------------------------------------------------
 
+// A page of `owner` has become whole by a push of another thread.
+void bl_local_note_whole(struct bl_local *owner);
 // Takes up what was reported to `local`, for `self`. True: something was.
 bool bl_revived_drain(struct bl_local *local, struct bl_local *self);
 // The same for ended threads.
@@ -95,6 +97,11 @@ void bl_local_turn(struct bl_local *self);
 size_t bl_served_bytes(uint32_t index);
 // Calls `visit` for every local there is; holds bl_lock_locals.
 void bl_locals_each(void (*visit)(struct bl_local *, void *), void *context);
+
+// Not of a pool that may be deleted. Its pool need not be asked.
+static inline bool bl_page_is_of_class(const struct bl_page *page) {
+    return page->cache != offsetof(struct bl_local, caches[BL_NO_CACHE]);
+}
 
 static inline struct bl_entry *bl_entry_of(const struct bl_page *page) {
     struct bl_pool *pool = page->pool;

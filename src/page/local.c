@@ -16,6 +16,7 @@ _Thread_local struct bl_thread bl_thread
     __attribute__((tls_model("initial-exec")));
 static struct bl_local *all_locals;  // lock:bl_lock_locals
 static _Atomic(bool) parked_reports; // a parked local may have revived pages
+static _Atomic(bool) whole_reports;  // another may have many whole ones
 static _Atomic(bool) started;
 static pthread_key_t end_of_thread;
 
@@ -157,22 +158,19 @@ void bl_local_detach(void) {
     BL_DISCOUNT_BY(locals_now, 1);
 }
 
-void bl_local_empty(struct bl_local *local) {
-    bl_caches_return(local);
-    for (unsigned i = 0; i < BL_POOLS_MAX; i++) {
-        struct bl_page *page = local->entries[i].first;
-        if (page == &bl_no_page || page->used > 0 || bl_page_is_reported(page))
-            continue;
-        bl_chain_remove(&local->entries[i], page);
-        bl_page_drop(page);
-    }
+// Pairs with the exchanges in bl_revived_drain() and take_back().
+static void push_report(struct bl_local *local, struct bl_page *page) {
+    struct bl_page *old = bl_load_relaxed(&local->revived);
+    do
+        page->revived_next = old;
+    while (!bl_cas_weak_release(&local->revived, &old, page));
+    if (bl_load_relaxed(&local->parked))
+        bl_store_relaxed(&parked_reports, true);
 }
 
-void bl_local_trim(struct bl_local *local) {
-    if (local->trimmed_at == local->pages_taken)
-        return;
-    local->trimmed_at = local->pages_taken;
-    bl_local_empty(local);
+void bl_page_report(struct bl_page *page) {
+    BL_COUNT(blocks_remote);
+    push_report((struct bl_local *)bl_load_relaxed(&page->owner), page);
 }
 
 #define TURNS_PER_PURGE 128
@@ -180,18 +178,6 @@ void bl_local_trim(struct bl_local *local) {
 void bl_local_turn(struct bl_local *self) {
     if (self != NULL && ++self->turns % TURNS_PER_PURGE == 0)
         bl_reservoir_purge(false);
-}
-
-// Pairs with the exchange in bl_revived_drain().
-void bl_page_report(struct bl_page *page) {
-    struct bl_local *local = (struct bl_local *)bl_load_relaxed(&page->owner);
-    BL_COUNT(blocks_remote);
-    struct bl_page *old = bl_load_relaxed(&local->revived);
-    do
-        page->revived_next = old;
-    while (!bl_cas_weak_release(&local->revived, &old, page));
-    if (bl_load_relaxed(&local->parked))
-        bl_store_relaxed(&parked_reports, true);
 }
 
 // Available ones are `self`'s own: a parked local has none.
@@ -202,7 +188,7 @@ static void take_up(struct bl_page *page, struct bl_local *from,
         return;
     }
     const uint32_t index = page->pool->index;
-    if (bl_page_state(page) == BL_PAGE_FULL_LIST) {
+    if (bl_page_state(page) == BL_PAGE_FULL) {
         bl_full_remove(&from->entries[index], page);
         bl_store_relaxed(&page->owner, (uintptr_t)self);
         bl_chain_push_last(&self->entries[index], page);
@@ -215,6 +201,7 @@ static void take_up(struct bl_page *page, struct bl_local *from,
 bool bl_revived_drain(struct bl_local *local, struct bl_local *self) {
     if (bl_load_relaxed(&local->revived) == NULL)
         return false;
+    bl_store_relaxed(&local->whole, 0);
     struct bl_page *page = bl_exchange_acquire(&local->revived, NULL);
     const bool any = page != NULL;
     while (page) {
@@ -239,6 +226,83 @@ bool bl_parked_drain(struct bl_local *self) {
     return any;
 }
 
+// ---------------------------------------------------------------------------
+// Whole pages of threads that sleep. Who takes a list of reports alone may
+// retire the pages on it. The owner of a full page has no hold on it but by
+// blocks of its own, on no list of its; and where all blocks are remote it has
+// none.
+
+#define WORTH_TAKING ((uint32_t)BL_UNIT_SLICES)
+
+void bl_local_note_whole(struct bl_local *owner) {
+    if (bl_add_relaxed(&owner->whole, 1) % WORTH_TAKING == WORTH_TAKING - 1)
+        bl_store_relaxed(&whole_reports, true);
+}
+
+// Pairs with the swap of remote_push(): all that was done to the blocks is
+// over, so a page that shows as full stays so. And with bl_full_push().
+static bool is_whole(struct bl_page *page) {
+    const uintptr_t remote = bl_load_acquire(&page->remote);
+    return remote >> BL_REMOTE_COUNT_SHIFT == page->capacity &&
+           bl_load_acquire(&page->state) == BL_PAGE_FULL &&
+           bl_page_is_of_class(page);
+}
+
+static void take_back(struct bl_local *from) {
+    uint32_t left = 0;
+    bl_store_relaxed(&from->whole, 0);
+    struct bl_page *page = bl_exchange_acquire(&from->revived, NULL);
+    while (page) {
+        struct bl_page *next = page->revived_next;
+        if (is_whole(page)) {
+            bl_page_drop(page);
+        } else {
+            push_report(from, page);
+            left++;
+        }
+        page = next;
+    }
+    from->whole_worth = left / 4; // of them it looked at in vain
+}
+
+static bool is_worth_a_look(const struct bl_local *local) {
+    const uint32_t whole = bl_load_relaxed(&local->whole);
+    return whole >= WORTH_TAKING && whole >= local->whole_worth;
+}
+
+static void take_back_whole(struct bl_local *self) {
+    bl_lock_acquire(&bl_lock_locals);
+    bl_store_relaxed(&whole_reports, false);
+    for (struct bl_local *l = all_locals; l; l = l->next) {
+        if (l == self)
+            bl_revived_drain(l, l);
+        else if (is_worth_a_look(l))
+            take_back(l);
+    }
+    bl_lock_release(&bl_lock_locals);
+}
+
+void bl_local_empty(struct bl_local *local) {
+    if (bl_load_relaxed(&whole_reports))
+        take_back_whole(local);
+    bl_caches_return(local);
+    for (unsigned i = 0; i < BL_POOLS_MAX; i++) {
+        struct bl_page *page = local->entries[i].first;
+        if (page == &bl_no_page || page->used > 0 || bl_page_is_reported(page))
+            continue;
+        bl_chain_remove(&local->entries[i], page);
+        bl_page_drop(page);
+    }
+}
+
+void bl_local_trim(struct bl_local *local) {
+    if (local->trimmed_at == local->pages_taken &&
+        !bl_load_relaxed(&whole_reports))
+        return;
+    local->trimmed_at = local->pages_taken;
+    bl_local_empty(local);
+}
+
 void bl_locals_each(void (*visit)(struct bl_local *, void *), void *context) {
     bl_lock_acquire(&bl_lock_locals);
     for (struct bl_local *l = all_locals; l; l = l->next)
@@ -258,7 +322,7 @@ static void check_entry(const struct bl_entry *entry, uintptr_t owner) {
     BL_CHECK(entry->last == prev);
     for (page = entry->full; page; page = page->next) {
         BL_CHECK_EQ(bl_load_relaxed(&page->owner), owner);
-        BL_CHECK_EQ(bl_page_state(page), BL_PAGE_FULL_LIST);
+        BL_CHECK_EQ(bl_page_state(page), BL_PAGE_FULL);
     }
 }
 

@@ -16,7 +16,9 @@
 //  * Any thread may free. A block of another thread's page that is not cached
 //    goes on its *remote* list by one atomic push; the owner collects it. The
 //    first push also *reports* the page to its owner's list of revived pages,
-//    since a full page is on no chain of available ones.
+//    since a full page is on no chain of available ones. Full pages that are
+//    reported and *whole*, all their blocks on `remote`, are nobody's need: any
+//    thread may take them back.
 //  * Blocks are carved little by little, so memory is touched when needed.
 //
 // Counting identity of a page, kept by its owner:
@@ -87,7 +89,7 @@ _Static_assert(BL_PAGE_SLICES_MAX * sizeof(struct bl_page) <= UINT16_MAX,
 enum bl_page_state {
     BL_PAGE_NONE,      // the slice holds no page, or is not a first one
     BL_PAGE_AVAILABLE, // on a chain of pages with free blocks
-    BL_PAGE_FULL_LIST, // on its owner's list of full pages
+    BL_PAGE_FULL,      // without free blocks but remote ones
     BL_PAGE_DELETED,   // its pool is gone, a report of it is under way
     BL_PAGE_SPAN       // one block, of no local
 };
@@ -96,7 +98,7 @@ enum bl_page_state {
 struct bl_entry {
     struct bl_page *first;
     struct bl_page *last;
-    struct bl_page *full;
+    struct bl_page *full; // those of a class are on no list
 };
 
 // What a thread hands out next of one class (cache.c): whole - room blocks.
@@ -125,7 +127,9 @@ struct bl_local {
     struct bl_cache caches[BL_POOLS_RESERVED];
     struct bl_entry entries[BL_POOLS_MAX];
     _Atomic(struct bl_page *) revived; // reported, most recent first
-    uint32_t voids[BL_VOIDS_MAX];      // slices kept for the next pages
+    _Atomic(uint32_t) whole;           // about so many of them are
+    uint32_t whole_worth; // lock:bl_lock_locals, so many are worth a look
+    uint32_t voids[BL_VOIDS_MAX]; // slices kept for the next pages
     uint32_t void_count;
     uint32_t pages_taken;  // how many pages it has asked for
     uint32_t trimmed_at;   // `pages_taken` when it last gave back empty ones

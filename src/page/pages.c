@@ -13,7 +13,8 @@
 // BL_REMOTE_NOTIFY and no block. The first remote push disarms and reports it,
 // and only the owner, taking the page off its list of reports, arms it again.
 // So a page is on one such list at most once; what is not armed is never
-// retired. Global pages, which nobody would hear of, are not armed.
+// retired but by who took it off that list. Global pages, which nobody would
+// hear of, are not armed.
 //
 #include "page/internal.h"
 
@@ -320,17 +321,23 @@ void bl_page_emptied(struct bl_page *page) {
 }
 
 // Release: the owner, collecting, sees what this thread last did to the blocks.
-// Without the mark the page is reported already, or global.
+// Without the mark the page is reported already, or global, and after the swap
+// it may be gone.
 static void remote_push(struct bl_page *page, struct bl_block *first,
                         struct bl_block *last, uint32_t count) {
-    uintptr_t old = bl_load_relaxed(&page->remote), new = 0;
+    uintptr_t old = bl_load_relaxed(&page->remote), new = 0, sum = 0;
+    const uintptr_t owner = bl_load_relaxed(&page->owner);
+    const bool counts = bl_page_is_of_class(page) && owner != BL_NOBODY;
+    const uint32_t capacity = page->capacity;
     do {
-        const uintptr_t sum = (old >> BL_REMOTE_COUNT_SHIFT) + count;
+        sum = (old >> BL_REMOTE_COUNT_SHIFT) + count;
         last->next = (struct bl_block *)(old & BL_REMOTE_ADDRESS);
         new = sum << BL_REMOTE_COUNT_SHIFT | (uintptr_t)first;
     } while (!bl_cas_weak_acq_rel(&page->remote, &old, new));
     if (old & BL_REMOTE_NOTIFY)
         bl_page_report(page);
+    if (sum == capacity && counts)
+        bl_local_note_whole((struct bl_local *)owner);
 }
 
 static bool is_mine(const struct bl_page *page) {
@@ -347,7 +354,7 @@ void bl_page_return(struct bl_page *page, struct bl_block *first,
     last->next = page->free;
     page->free = first;
     page->used -= count;
-    if (bl_page_state(page) == BL_PAGE_FULL_LIST) {
+    if (bl_page_state(page) == BL_PAGE_FULL) {
         struct bl_entry *entry = bl_entry_of(page);
         bl_full_remove(entry, page);
         bl_chain_push_last(entry, page);

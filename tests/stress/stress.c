@@ -11,6 +11,7 @@
 //   churn      short threads by the thousand, which leave blocks behind
 //   growth     each thread grows vectors and arenas by realloc
 //   lifetimes  blocks of one size that die at once, late, or at the end
+//   sleepers   threads that make blocks and sleep while others free them
 //   forks      children are forked while all threads work
 //   all        each of these for its share of the time
 //
@@ -302,6 +303,55 @@ static void *lifetimes_body(void *arg) {
     return NULL;
 }
 
+// What a thread makes before it sleeps: pages' worth of blocks of one size.
+#define BATCH 4000
+enum batch_state { BATCH_EMPTY, BATCH_FULL, BATCH_IN_HAND };
+static struct batch {
+    _Atomic(enum batch_state) state;
+    struct header *block[BATCH];
+} batches[MOST_THREADS];
+
+static void nap(void) {
+    const struct timespec pause = {0, 1000000};
+    nanosleep(&pause, NULL);
+}
+
+static void fill_batch(struct batch *b, struct bl_random *r) {
+    const size_t size = 16 + 16 * bl_random_below(r, 100) * settings.scale;
+    for (int i = 0; i < BATCH; i++)
+        b->block[i] = make(r, size);
+    atomic_store(&b->state, BATCH_FULL);
+}
+
+static void empty_batch(struct batch *b) {
+    enum batch_state full = BATCH_FULL;
+    if (!atomic_compare_exchange_strong(&b->state, &full, BATCH_IN_HAND))
+        return;
+    for (int i = 0; i < BATCH; i++)
+        release(b->block[i]);
+    atomic_store(&b->state, BATCH_EMPTY);
+}
+
+// Even threads make and sleep; odd ones free, and make some for themselves.
+static void *sleepers_body(void *arg) {
+    struct worker *const w = arg;
+    struct batch *const mine = &batches[w->number];
+    while (going_on()) {
+        for (unsigned i = 0; w->number % 2 == 1 && i < settings.threads; i += 2)
+            empty_batch(&batches[i]);
+        fill_batch(mine, &w->random);
+        while (w->number % 2 == 0 && going_on() &&
+               atomic_load(&mine->state) != BATCH_EMPTY)
+            nap();
+        if (w->number % 2 == 1)
+            empty_batch(mine);
+    }
+    while (atomic_load(&mine->state) == BATCH_IN_HAND)
+        nap();
+    empty_batch(mine);
+    return NULL;
+}
+
 #ifndef STRESS_WITHOUT_FORKS
 static void child_of_fork(struct worker *w) {
     alarm(60);
@@ -349,7 +399,7 @@ struct scenario {
 static const struct scenario scenarios[] = {
     {"remote", remote_body},       {"exchange", exchange_body},
     {"churn", churn_body},         {"growth", growth_body},
-    {"lifetimes", lifetimes_body},
+    {"lifetimes", lifetimes_body}, {"sleepers", sleepers_body},
 #ifndef STRESS_WITHOUT_FORKS
     {"forks", forks_body},
 #endif

@@ -141,6 +141,41 @@ TEST(other_threads_blocks_are_cached_but_for_small_ones) {
 
 static pthread_barrier_t turn;
 
+// Makes blocks, sleeps while another thread frees them and asks for as many of
+// another size, and goes on.
+static void *make_and_sleep(void *unused) {
+    (void)unused;
+    make_all(1000);
+    pthread_barrier_wait(&turn);
+    pthread_barrier_wait(&turn);
+    bl_local_check(bl_self);
+    make_all(1000);
+    free_all();
+    bl_local_check(bl_self);
+    bl_local_detach();
+    return NULL;
+}
+
+TEST(whole_pages_of_a_thread_that_sleeps_serve_others) {
+    fake_os_install();
+    static void *other[BLOCKS];
+    pthread_t thread;
+    assert_int_eq(pthread_barrier_init(&turn, NULL, 2), 0);
+    assert_int_eq(pthread_create(&thread, NULL, make_and_sleep, NULL), 0);
+    pthread_barrier_wait(&turn);
+    const size_t before = bl_stats.units_now;
+    free_all();
+    for (int i = 0; i < BLOCKS; i++)
+        other[i] = bl_malloc(500);
+    expect_size_le(bl_stats.units_now, before);
+    for (int i = 0; i < BLOCKS; i++)
+        bl_free(other[i]);
+    bl_local_check(bl_self);
+    pthread_barrier_wait(&turn);
+    assert_int_eq(pthread_join(thread, NULL), 0);
+    bl_heap_check();
+}
+
 // What this thread knows of the heap is old when it is given blocks.
 static void *cache_what_others_made(void *unused) {
     (void)unused;
