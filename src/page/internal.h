@@ -83,8 +83,9 @@ void bl_cache_check(const struct bl_local *local, uint32_t index);
 
 // --- local.c -----------------------------------------------------------------
 
-// A page of `owner` has become whole by a push of another thread.
-void bl_local_note_whole(struct bl_local *owner);
+// A page of `owner`, a local or BL_NOBODY, has become whole by a push of
+// another thread.
+void bl_local_note_whole(uintptr_t owner);
 // Takes up what was reported to `local`, for `self`. True: something was.
 bool bl_revived_drain(struct bl_local *local, struct bl_local *self);
 // The same for ended threads.

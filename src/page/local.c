@@ -234,8 +234,10 @@ bool bl_parked_drain(struct bl_local *self) {
 
 #define WORTH_TAKING ((uint32_t)BL_UNIT_SLICES)
 
-void bl_local_note_whole(struct bl_local *owner) {
-    if (bl_add_relaxed(&owner->whole, 1) % WORTH_TAKING == WORTH_TAKING - 1)
+void bl_local_note_whole(uintptr_t owner) {
+    struct bl_local *local = (struct bl_local *)owner;
+    if (owner != BL_NOBODY &&
+        bl_add_relaxed(&local->whole, 1) % WORTH_TAKING == WORTH_TAKING - 1)
         bl_store_relaxed(&whole_reports, true);
 }
 
@@ -243,9 +245,8 @@ void bl_local_note_whole(struct bl_local *owner) {
 // over, so a page that shows as full stays so. And with bl_full_push().
 static bool is_whole(struct bl_page *page) {
     const uintptr_t remote = bl_load_acquire(&page->remote);
-    return remote >> BL_REMOTE_COUNT_SHIFT == page->capacity &&
-           bl_load_acquire(&page->state) == BL_PAGE_FULL &&
-           bl_page_is_of_class(page);
+    return page->whole != 0 && remote >> BL_REMOTE_COUNT_SHIFT == page->whole &&
+           bl_load_acquire(&page->state) == BL_PAGE_FULL;
 }
 
 static void take_back(struct bl_local *from) {

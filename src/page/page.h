@@ -73,6 +73,7 @@ struct bl_page {
     uint32_t carved;      // owner: blocks cut so far
     uint32_t capacity;    // const: blocks there can be
     uint32_t block_bytes; // const
+    uint32_t whole;       // const: capacity where it may be taken back, else 0
 };
 
 _Static_assert(BL_PAGE_SLICES_MAX * sizeof(struct bl_page) <= UINT16_MAX,

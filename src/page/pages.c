@@ -205,6 +205,7 @@ struct bl_page *bl_page_new(struct bl_pool *pool, uintptr_t owner) {
     page->cache = pool->cache;
     page->owner_only = pool->owner_only;
     page->pool = pool;
+    page->whole = bl_page_is_of_class(page) ? pool->capacity : 0;
     page->seal = next_seal();
     page->start = bl_slice_start(slice);
     bl_store_relaxed(&page->remote, pool->is_private ? 0 : BL_REMOTE_NOTIFY);
@@ -320,6 +321,15 @@ void bl_page_emptied(struct bl_page *page) {
     bl_page_retire(page);
 }
 
+// Not inlined, so that who has nothing to tell saves no registers.
+BL_NOINLINE static void tell_owner(struct bl_page *page, uintptr_t owner,
+                                   bool report, bool whole) {
+    if (report)
+        bl_page_report(page);
+    if (whole)
+        bl_local_note_whole(owner);
+}
+
 // Release: the owner, collecting, sees what this thread last did to the blocks.
 // Without the mark the page is reported already, or global, and after the swap
 // it may be gone.
@@ -327,17 +337,14 @@ static void remote_push(struct bl_page *page, struct bl_block *first,
                         struct bl_block *last, uint32_t count) {
     uintptr_t old = bl_load_relaxed(&page->remote), new = 0, sum = 0;
     const uintptr_t owner = bl_load_relaxed(&page->owner);
-    const bool counts = bl_page_is_of_class(page) && owner != BL_NOBODY;
-    const uint32_t capacity = page->capacity;
+    const uint32_t whole = page->whole;
     do {
         sum = (old >> BL_REMOTE_COUNT_SHIFT) + count;
         last->next = (struct bl_block *)(old & BL_REMOTE_ADDRESS);
         new = sum << BL_REMOTE_COUNT_SHIFT | (uintptr_t)first;
     } while (!bl_cas_weak_acq_rel(&page->remote, &old, new));
-    if (old & BL_REMOTE_NOTIFY)
-        bl_page_report(page);
-    if (sum == capacity && counts)
-        bl_local_note_whole((struct bl_local *)owner);
+    if (BL_UNLIKELY(old & BL_REMOTE_NOTIFY || sum == whole))
+        tell_owner(page, owner, old & BL_REMOTE_NOTIFY, sum == whole);
 }
 
 static bool is_mine(const struct bl_page *page) {
