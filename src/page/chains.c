@@ -48,7 +48,7 @@ void bl_chain_remove(struct bl_entry *entry, struct bl_page *page) {
         entry->last = page->prev;
 }
 
-// Release: pairs with is_whole(). Whoever takes the page back there has seen
+// Release: pairs with claim_whole(). Whoever takes the page back there has seen
 // all that its owner did to it.
 void bl_full_push(struct bl_entry *entry, struct bl_page *page) {
     bl_store_release(&page->state, BL_PAGE_FULL);

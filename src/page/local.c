@@ -241,12 +241,20 @@ void bl_local_note_whole(uintptr_t owner) {
         bl_store_relaxed(&whole_reports, true);
 }
 
-// Pairs with the swap of remote_push(): all that was done to the blocks is
-// over, so a page that shows as full stays so. And with bl_full_push().
-static bool is_whole(struct bl_page *page) {
-    const uintptr_t remote = bl_load_acquire(&page->remote);
-    return page->whole != 0 && remote >> BL_REMOTE_COUNT_SHIFT == page->whole &&
-           bl_load_acquire(&page->state) == BL_PAGE_FULL;
+// Takes all the blocks of a page, so that nobody can hand one out meanwhile:
+// its owner collects them where it is the current page, which is not full, and
+// gets them back. Pairs with the swap of remote_push(): who has the blocks has
+// seen what was done to the page before they were freed; and with
+// bl_full_push().
+static bool claim_whole(struct bl_page *page) {
+    uintptr_t remote = bl_load_relaxed(&page->remote);
+    if (page->whole == 0 || remote >> BL_REMOTE_COUNT_SHIFT != page->whole ||
+        !bl_cas_strong_acq_rel(&page->remote, &remote, 0))
+        return false;
+    if (bl_load_acquire(&page->state) == BL_PAGE_FULL)
+        return true;
+    bl_store_release(&page->remote, remote);
+    return false;
 }
 
 static void take_back(struct bl_local *from) {
@@ -255,7 +263,7 @@ static void take_back(struct bl_local *from) {
     struct bl_page *page = bl_exchange_acquire(&from->revived, NULL);
     while (page) {
         struct bl_page *next = page->revived_next;
-        if (is_whole(page)) {
+        if (claim_whole(page)) {
             bl_page_drop(page);
         } else {
             push_report(from, page);
