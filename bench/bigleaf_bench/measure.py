@@ -38,6 +38,8 @@ CONTAINER_SECONDS = 60
 PACKAGES = str(Path(__file__).resolve().parent.parent)
 STOPPED = {"cpu_seconds": 0, "wall_seconds": 0, "memory_bytes": None, "exit_status": None,
            "signal": None, "termination": "killed", "started": ""}
+# Names a run's own folder in the environment of all its processes.
+RUN = "BIGLEAF_CAMPAIGN_RUN"
 # All that runs see of the caller's environment.
 KEPT = ("PATH", "HOME", "USER", "LANG", "LC_ALL", "BIGLEAF_LIBRARY", "JAVA_HOME")
 
@@ -168,7 +170,11 @@ class Runner:
             "args": command, "output_filename": str(output), "workingDir": str(output.parent),
             "write_header": False, **limits,
             "environments": {"keepEnv": KEPT,
-                             "newEnv": {"TMPDIR": str(output.parent), **environment}}}})
+                             "newEnv": {"TMPDIR": str(output.parent), RUN: str(output.parent),
+                                        **environment}}}})
+        if not self.machine.container:
+            # BenchExec ends the process that it started, not what that one did.
+            leftovers(output.parent, RUN)
         if "problem" in result:
             raise Lacking(f"runexec: {result['problem']}")
         return Measured(**result, cpu_limited=self.machine.cpu_limit)
@@ -201,7 +207,7 @@ class Runner:
 
 
 def leftovers(folder: Path, mark: str) -> list[int]:
-    """Processes of an earlier campaign in `folder` that was killed.
+    """Processes that a run which was ended, or a campaign, left behind.
 
     They are known by a variable in their environment, which no other program
     has; they are ended, lest they disturb what is measured now.

@@ -7,7 +7,7 @@ import json
 import os
 
 import pytest
-from conftest import BASE, HEAD, SAT, UNSAT, VARIANTS, real
+from conftest import BASE, HEAD, SAT, UNSAT, VARIANTS, real, wait_for
 
 from bigleaf_bench import execute
 from bigleaf_bench.campaign import Limits
@@ -90,6 +90,15 @@ def test_workers_keep_to_the_cores_that_they_are_given(bench):
     assert ended.status == 0, ended.err
     said = (bench.results / "cores").read_text(encoding="ascii")
     assert said == f"Cpus_allowed_list:\t{ours[-1]}\n"
+
+
+def test_what_a_run_left_is_ended_with_it(bench):
+    bench.write("a.cnf", UNSAT)
+    body = f"sleep 600 & echo $! > {bench.folder}/results/left; exit 20"
+    bench.write("campaign.toml", 'isolation = "none"\n' + HEAD + bench.tool("forks", body) + BASE)
+    assert bench.run().status == 0
+    left = (bench.results / "left").read_text(encoding="ascii").strip()
+    wait_for(lambda: not os.path.exists(f"/proc/{left}"))  # buried by who took it in
 
 
 @pytest.mark.parametrize(("limited", "time", "status"), [
