@@ -9,7 +9,8 @@
 //  * An empty cache is *refilled* by all the free blocks of one page, so that
 //    what is made in a row lies in a row.
 //  * One without room first *grows*, for a thread that frees so much at a
-//    time, and then *returns* its newest blocks to their pages.
+//    time, in a large heap to a share of it; and then *returns* its newest
+//    blocks to their pages.
 //  * Blocks of other threads' pages are cached too, but for the smallest
 //    (`owner_only`), while there is room.
 //
@@ -18,8 +19,14 @@
 #define FIRST_BLOCKS 32           // room of a cache that has not grown
 #define MOST_BLOCKS 1024          // and of one that has, if they are
 #define MOST_BYTES (128 * BL_KIB) // no more than this
+#define MOST_SHARE                                                             \
+    64                          // or, in a large heap, than this part of what \
+                                // its thread took, and of the heap
+#define MOST_BLOCKS_LARGE 16384 // and in any heap
+#define MOST_BYTES_LARGE (2 * BL_MIB)
 
 static int32_t least(int32_t a, int32_t b) { return a < b ? a : b; }
+static size_t least_bytes(size_t a, size_t b) { return a < b ? a : b; }
 
 static void set_empty(struct bl_cache *cache) {
     cache->limit = least(cache->most, FIRST_BLOCKS);
@@ -68,10 +75,25 @@ static void return_newest(struct bl_cache *cache, uint32_t count) {
     }
 }
 
-static void make_room(struct bl_cache *cache) {
-    const int32_t more = least(cache->limit, cache->most - cache->limit);
-    if (more == 0)
+static int32_t most_blocks(const struct bl_cache *cache, size_t block_bytes) {
+    const size_t units = bl_load_relaxed(&bl_stats.units_now);
+    if (units < BL_SMALL_HEAP_UNITS)
+        return cache->most;
+    const size_t taken = (size_t)bl_self->pages_taken << BL_SLICE_SHIFT;
+    const size_t share =
+        least_bytes(taken, units << BL_HUGE_SHIFT) / MOST_SHARE;
+    const size_t blocks = least_bytes(share, MOST_BYTES_LARGE) / block_bytes;
+    const int32_t most = least(MOST_BLOCKS_LARGE, (int32_t)blocks);
+    return most > cache->most ? most : cache->most;
+}
+
+static void make_room(struct bl_cache *cache, size_t block_bytes) {
+    const int32_t more =
+        least(cache->limit, most_blocks(cache, block_bytes) - cache->limit);
+    if (more <= 0) {
         return_newest(cache, (uint32_t)cache->limit / 2);
+        return;
+    }
     cache->limit += more;
     cache->whole += more;
     cache->room += more;
@@ -84,7 +106,7 @@ void bl_cache_overflow(struct bl_cache *cache, struct bl_page *page, void *p) {
         bl_page_return_one(page, p);
         return;
     }
-    make_room(cache);
+    make_room(cache, page->block_bytes);
     cache->room--;
     bl_block_push(&cache->first, page, p);
 }
