@@ -19,10 +19,11 @@
 #define FIRST_BLOCKS 32           // room of a cache that has not grown
 #define MOST_BLOCKS 1024          // and of one that has, if they are
 #define MOST_BYTES (128 * BL_KIB) // no more than this
-#define MOST_SHARE                                                             \
-    64                          // or, in a large heap, than this part of what \
-                                // its thread took, and of the heap
-#define MOST_BLOCKS_LARGE 16384 // and in any heap
+
+// In a large heap: this part of what its thread took, and of the heap, if it is
+// more than the above.
+#define MOST_SHARE 64
+#define MOST_BLOCKS_LARGE 16384
 #define MOST_BYTES_LARGE (2 * BL_MIB)
 
 static int32_t least(int32_t a, int32_t b) { return a < b ? a : b; }
