@@ -67,8 +67,7 @@ static int take(struct bl_machine *m, bl_word a, bool make,
         return bl_throw_type(m, BL_ATOM_mutex, a);
     pthread_mutex_lock(&mutexes_lock);
     struct mutex *x = *find(a);
-    const bool exists = x != NULL;
-    if (!exists && make && bl_is_atom(a))
+    if (x == NULL && make && bl_is_atom(a))
         x = add(a);
     if (x != NULL)
         x->users++;
