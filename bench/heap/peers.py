@@ -1,22 +1,33 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Compares allocators on the programs of micro.c, or on heap traces.
+"""Compares allocators on the programs of micro.c, on heap traces, or on any
+commands, such as reasoners.
 
-    peers.py --micro=heap-micro [--replay=heap-replay --trace=T...]
-             [--rounds=7] [--scenario=NAME...] NAME=LIBRARY[,VAR=VALUE...]...
+    peers.py [--micro=heap-micro [--scenario=NAME...]]
+             [--replay=heap-replay --trace=T...]
+             [--program=NAME=COMMAND... [--same=PATTERN]]
+             [--rounds=7] [--time=cpu|wall] [--save=FILE]
+             NAME=LIBRARY[,VAR=VALUE...]...
 
 Allocators run in turn, A B ... B A, after one round that is not counted; each
-row is a program, each allocator has its processor time and its peak memory as
-ratios to glibc's, the median over the rounds with their spread (the middle
-half). An empty LIBRARY is glibc; it need not be named.
+row is a program, each allocator has its time and its peak memory as ratios to
+glibc's, the median over the rounds with their spread (the middle half), and the
+system time in seconds. An empty LIBRARY is glibc; it need not be named. What a
+COMMAND takes from a hugetlb pool counts as its memory. Runs of one COMMAND must
+end alike: the same exit status, and the same lines that match PATTERN. --save
+appends every run as a line of JSON.
 """
 
 import argparse
 import json
 import os
+import re
+import shlex
 import statistics
 import subprocess
 import sys
+import tempfile
+import time
 
 MICRO = ("small", "threads", "remote", "growth", "lifetimes", "fragments",
          "footprint")
@@ -36,6 +47,13 @@ def allocator(text):
     return name, environment
 
 
+def program(text):
+    name, _, command = text.partition("=")
+    if not shlex.split(command):
+        raise argparse.ArgumentTypeError(f"{text}: wants NAME=COMMAND")
+    return name, shlex.split(command)
+
+
 def rounds(text):
     if not text.isdigit() or int(text) < 2:
         raise argparse.ArgumentTypeError(f"{text}: a spread takes 2 rounds")
@@ -49,7 +67,11 @@ def arguments():
     parser.add_argument("--trace", action="append", default=[])
     parser.add_argument("--scenario", action="append", default=[],
                         choices=SCENARIOS)
+    parser.add_argument("--program", action="append", default=[], type=program)
+    parser.add_argument("--same", default="^s |^(un)?sat|SATISFIABLE")
     parser.add_argument("--rounds", type=rounds, default=7)
+    parser.add_argument("--time", choices=("cpu", "wall"), default="cpu")
+    parser.add_argument("--save", help="file for every run")
     parser.add_argument("allocators", nargs="+", type=allocator)
     return parser.parse_args()
 
@@ -57,39 +79,107 @@ def arguments():
 def programs(args):
     if args.micro:
         for name in args.scenario or SCENARIOS:
-            yield name, [args.micro, name]
+            yield name, lambda env, name=name: run_micro([args.micro, name], env)
     for trace in args.trace:
-        yield os.path.basename(trace), [args.replay, trace]
+        yield os.path.basename(trace), lambda env, trace=trace: run_micro(
+            [args.replay, trace], env)
+    for name, command in args.program:
+        ending = Ending(name, args.same)
+        yield name, lambda env, command=command, ending=ending: run_command(
+            command, env, ending)
 
 
-def run(command, environment):
-    done = subprocess.run(command, env={**os.environ, **environment},
-                          stdout=subprocess.PIPE, check=True, text=True)
+def run_micro(command, environment):
+    """A program that says itself what it took."""
+    started = time.monotonic()
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE,
+                          check=True, text=True)
     figures = json.loads(done.stdout)
-    return (figures["user_seconds"] + figures["system_seconds"],
-            figures["peak_kib"])
+    return {"cpu": figures["user_seconds"] + figures["system_seconds"],
+            "system": figures["system_seconds"],
+            "wall": time.monotonic() - started, "kib": figures["peak_kib"]}
 
 
-def measure(command, allocators, rounds):
-    """(processor time, peak) of each allocator in each counted round."""
+class Ending:
+    """How all runs of a program must end, as the first did."""
+
+    def __init__(self, name, pattern):
+        self.name, self.pattern, self.seen = name, re.compile(pattern), None
+
+    def check(self, status, text):
+        lines = [line for line in text.splitlines() if self.pattern.search(line)]
+        self.seen = self.seen or (status, lines)
+        if (status, lines) != self.seen:
+            sys.exit(f"peers.py: {self.name} ended with {status}, {lines}; "
+                     f"before with {self.seen[0]}, {self.seen[1]}")
+
+
+def pool_kib(pid):
+    """What the process holds of a hugetlb pool now: no peak is to be had."""
+    try:
+        with open(f"/proc/{pid}/status", encoding="ascii") as status:
+            return next((int(line.split()[1]) for line in status
+                         if line.startswith("HugetlbPages:")), 0)
+    except (OSError, ValueError):
+        return 0
+
+
+def run_command(command, environment, ending):
+    most = 0
+    started = time.monotonic()
+    with tempfile.TemporaryFile("w+", errors="replace") as said:
+        pid = os.posix_spawnp(command[0], command, environment, file_actions=[
+            (os.POSIX_SPAWN_DUP2, said.fileno(), 1)])
+        ended = 0
+        while ended == 0:
+            ended, status, used = os.wait4(pid, os.WNOHANG)
+            most = max(most, pool_kib(pid)) if ended == 0 else most
+            time.sleep(0.01 if ended == 0 else 0)
+        wall = time.monotonic() - started
+        said.seek(0)
+        ending.check(os.waitstatus_to_exitcode(status), said.read())
+    return {"cpu": used.ru_utime + used.ru_stime, "system": used.ru_stime,
+            "wall": wall, "kib": used.ru_maxrss + most}
+
+
+def save(args, program, name, turn, figures):
+    if args.save:
+        with open(args.save, "a", encoding="utf-8") as out:
+            out.write(json.dumps({"program": program, "allocator": name,
+                                  "round": turn, **figures}) + "\n")
+
+
+def measure(args, program, run, allocators):
+    """What each allocator took in each counted round."""
     results = {name: [] for name, _ in allocators}
-    for turn in range(rounds + 1):
+    for turn in range(args.rounds + 1):
         order = allocators if turn % 2 == 0 else allocators[::-1]
-        for name, environment in order:
-            figures = run(command, environment)
+        for name, settings in order:
+            figures = run({**os.environ, **settings})
+            save(args, program, name, turn, figures)
             if turn > 0:
                 results[name].append(figures)
     return results
 
 
-def ratios(results, base, column):
-    return [mine[column] / its[column]
+def ratios(results, base, figure):
+    return [mine[figure] / its[figure]
             for mine, its in zip(results, base)]
 
 
-def cell(values):
+def spread(values):
     low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
-    return f"{middle:.2f} [{low:.2f} {high:.2f}]"
+    return f"{middle:.3f} [{low:.3f} {high:.3f}]"
+
+
+def middle(results, figure):
+    return statistics.median(run[figure] for run in results)
+
+
+def cells(args, mine, base):
+    return (f"{spread(ratios(mine, base, args.time))} | "
+            f"{middle(mine, 'system'):.2f} | "
+            f"{statistics.median(ratios(mine, base, 'kib')):.2f}")
 
 
 def main():
@@ -97,17 +187,15 @@ def main():
     allocators = [("glibc", {})] + [a for a in args.allocators
                                     if a[0] != "glibc"]
     names = [name for name, _ in allocators[1:]]
-    print("| program | glibc CPU s | MiB | "
-          + " | ".join(f"{n} CPU | {n} memory" for n in names) + " |")
-    print("|---|--:|--:|" + "--:|--:|" * len(names))
-    for program, command in programs(args):
-        results = measure(command, allocators, args.rounds)
+    print(f"| program | glibc {args.time} s | system | MiB | "
+          + " | ".join(f"{n} {args.time} | system | memory" for n in names) + " |")
+    print("|---|--:|--:|--:|" + "--:|--:|--:|" * len(names))
+    for program, run in programs(args):
+        results = measure(args, program, run, allocators)
         base = results["glibc"]
-        cells = [cell(ratios(results[n], base, column))
-                 for n in names for column in (0, 1)]
-        print(f"| {program} | {statistics.median(b[0] for b in base):.2f} | "
-              f"{statistics.median(b[1] for b in base) / 1024:.0f} | "
-              + " | ".join(cells) + " |")
+        print(f"| {program} | {middle(base, args.time):.2f} | "
+              f"{middle(base, 'system'):.2f} | {middle(base, 'kib') / 1024:.0f} | "
+              + " | ".join(cells(args, results[n], base) for n in names) + " |")
         sys.stdout.flush()
 
 

@@ -1,0 +1,31 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# test_peers.sh LIBRARY: a row for a program, all of its runs saved; one that
+# ends in another way under another allocator is no measurement.
+set -eu
+
+library=$1
+peers="$(dirname "$0")/peers.py"
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+fail() {
+    echo "FAILED  $1"
+    exit 1
+}
+
+python3 "$peers" --rounds=2 --save="$folder/runs" \
+    --program="sums=sha256sum $peers" "ours=$library,BIGLEAF_PAGES=thp" \
+    >"$folder/table"
+grep -q '^| sums |.*\[.*\]' "$folder/table" || fail "no row"
+[ "$(grep -c '"program": "sums"' "$folder/runs")" = 6 ] ||
+    fail "not every run was saved"
+
+if python3 "$peers" --rounds=2 --same=BIGLEAF_PAGES --program="other=env" \
+    "ours=$library,BIGLEAF_PAGES=thp" 2>"$folder/message" >/dev/null; then
+    fail "another output was not seen"
+fi
+grep -q "peers.py: other ended with 0, .*before with 0" "$folder/message" ||
+    fail "no clear line"
+echo "1 passed, 0 failed, 0 skipped"
