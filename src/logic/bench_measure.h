@@ -44,7 +44,8 @@ struct bl_bench_plan {
     const char *folder; // of programs, or NULL
     const char *program;
     int threads;
-    int rounds; // up to BL_BENCH_MAX_ROUNDS
+    int rounds;        // up to BL_BENCH_MAX_ROUNDS
+    size_t warm_bytes; // touched, and given back, before every process
 };
 
 // A variant that cannot be measured is left out of the rounds after the first.
