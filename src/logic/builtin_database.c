@@ -303,6 +303,13 @@ static int make_dynamic(struct bl_machine *m, bl_word functor) {
     return BL_TRUE;
 }
 
+static int make_opaque(struct bl_machine *m, bl_word functor) {
+    if (make_dynamic(m, functor) != BL_TRUE)
+        return BL_THROW;
+    bl_pred_ensure(functor)->flags &= ~(uint32_t)BL_PRED_INCREMENTAL;
+    return BL_TRUE;
+}
+
 static int make_incremental(struct bl_machine *m, bl_word functor) {
     if (make_dynamic(m, functor) != BL_TRUE)
         return BL_THROW;
@@ -310,14 +317,20 @@ static int make_incremental(struct bl_machine *m, bl_word functor) {
     return BL_TRUE;
 }
 
+// Monotonic ones are incremental too: what depends on them is up to date.
+static bool is_incremental(bl_word t) {
+    return t == BL_ATOM(incremental) ||
+           (bl_is_atom(t) && strcmp(bl_atom_text(t), "monotonic") == 0);
+}
+
 static bool names_incremental(bl_word t) {
     t = bl_deref(t);
     for (; bl_tag(t) == BL_STR && *bl_ptr(t) == BL_FN(comma_2);
          t = bl_deref(bl_ptr(t)[2])) {
-        if (bl_deref(bl_ptr(t)[1]) == BL_ATOM(incremental))
+        if (is_incremental(bl_deref(bl_ptr(t)[1])))
             return true;
     }
-    return t == BL_ATOM(incremental);
+    return is_incremental(t);
 }
 
 // Predicates, also `as incremental`, all of them or the last one.
@@ -332,7 +345,7 @@ static int dynamic_1(struct bl_machine *m, bl_word *a) {
         return each_indicator(m, t, make_dynamic);
     return each_indicator(m, bl_ptr(t)[1],
                           names_incremental(bl_ptr(t)[2]) ? make_incremental
-                                                          : make_dynamic);
+                                                          : make_opaque);
 }
 
 static int make_discontiguous(struct bl_machine *m, bl_word functor) {

@@ -11,6 +11,18 @@
 
 #include <string.h>
 
+// Subsumptive tables have the answers of variant ones; which tables depend on
+// what is not kept, so that all are incremental.
+static bool changes_nothing(bl_word t) {
+    static const char *const names[] = {"variant", "subsumptive", "incremental",
+                                        "opaque",  "monotonic",   "lazy"};
+    for (size_t i = 0; bl_is_atom(t) && i < BL_ARRAY_LEN(names); i++) {
+        if (strcmp(bl_atom_text(t), names[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
 static int one_property(struct bl_machine *m, bl_word t, int *design) {
     if (t == BL_ATOM(shared))
         *design = BL_TABLE_FS;
@@ -18,10 +30,7 @@ static int one_property(struct bl_machine *m, bl_word t, int *design) {
         *design = BL_TABLE_SS;
     else if (t == BL_ATOM(private))
         *design = BL_TABLE_NS;
-    // subsumptive tables have the answers of variant ones; which tables depend
-    // on what is not kept, so that all are incremental
-    else if (t != BL_ATOM(variant) && t != BL_ATOM(subsumptive) &&
-             t != BL_ATOM(incremental) && t != BL_ATOM(opaque))
+    else if (!changes_nothing(t))
         return bl_throw_domain(m, "table_mode", t);
     return BL_TRUE;
 }
@@ -135,7 +144,7 @@ static int take_table(struct bl_machine *m, bl_word indicator,
     if (bl_take_indicator(m, indicator, &f) != BL_TRUE)
         return BL_THROW;
     *p = bl_functor_pred(f);
-    if (*p == NULL || (*p)->table == NULL)
+    if (*p == NULL || ((*p)->flags & BL_PRED_TABLED) == 0)
         return bl_throw_existence(m, BL_ATOM_table, bl_deref(indicator));
     return BL_TRUE;
 }
@@ -149,6 +158,20 @@ static int abolish_table_1(struct bl_machine *m, bl_word *a) {
     if (!bl_keep_answers(m, p->table))
         return BL_THROW;
     return bl_table_abolish(m->tabler->thread, p->table) ? BL_TRUE : not_now(m);
+}
+
+// '$untable'(PI): its clauses are resolved as any other's from now on.
+static int untable_1(struct bl_machine *m, bl_word *a) {
+    bl_word f;
+    if (bl_take_indicator(m, a[0], &f) != BL_TRUE)
+        return BL_THROW;
+    struct bl_pred *const p = bl_functor_pred(f);
+    if (p == NULL || (p->flags & BL_PRED_TABLED) == 0)
+        return BL_TRUE;
+    if (abolish_table_1(m, a) != BL_TRUE)
+        return BL_THROW;
+    bl_pred_untable(p);
+    return BL_TRUE;
 }
 
 static int tabling_statistics_0(struct bl_machine *m, bl_word *a) {
@@ -300,6 +323,7 @@ void bl_builtins_table(void) {
         {"$table_counts", 2, table_counts_2},
         {"$tabled_calls", 1, tabled_calls_1},
         {"$abolish_call", 1, abolish_call_1},
+        {"$untable", 1, untable_1},
         {"$moded_open", 2, moded_open_2},
     };
     BL_DEFINE_ISO(iso);

@@ -99,6 +99,13 @@ void bl_pred_make_tabled(struct bl_pred *p, int design,
     pthread_mutex_unlock(&p->lock);
 }
 
+void bl_pred_untable(struct bl_pred *p) {
+    pthread_mutex_lock(&p->lock);
+    p->flags &= ~(uint32_t)BL_PRED_TABLED;
+    bl_pred_set_entry(p);
+    pthread_mutex_unlock(&p->lock);
+}
+
 struct bl_pred *bl_pred_define_builtin(const char *name, uint32_t arity,
                                        bl_builtin f, enum bl_opcode entry) {
     struct bl_pred *const p =

@@ -133,6 +133,7 @@ struct bl_pred *bl_pred_first(void);
 void bl_pred_make_dynamic(struct bl_pred *p);
 // `modes` NULL: none; they are the predicate's then.
 void bl_pred_make_tabled(struct bl_pred *p, int design, struct bl_modes *modes);
+void bl_pred_untable(struct bl_pred *p);
 struct bl_pred *bl_pred_define_builtin(const char *name, uint32_t arity,
                                        bl_builtin f, enum bl_opcode entry);
 // Makes a predicate of ours the program's own, without clauses; what we wrote

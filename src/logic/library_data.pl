@@ -269,6 +269,17 @@ compound_name_arity(T, N, A) :- A > 0, functor(T, N, A).
 compound_name_arguments(T, N, As) :- compound(T), !, T =.. [N|As].
 compound_name_arguments(T, N, As) :- As = [_|_], T =.. [N|As].
 numbervars(T) :- numbervars(T, 0, _).
+numbervars(T, S, E, Os) :-
+    ( '$member'(singletons(true), Os) -> '$occurrences'(T, L, []), msort(L, L1), '$mark_singletons'(L1) ; true ),
+    numbervars(T, S, E).
+'$occurrences'(T, [T|L], L) :- var(T), !.
+'$occurrences'(T, L0, L) :- T =.. [_|As], foldl('$occurrences', As, L0, L).
+'$mark_singletons'([]).
+'$mark_singletons'([V|Vs]) :- '$mark_singletons'(Vs, V).
+'$mark_singletons'([W|Vs], V) :- W == V, !, '$skip_same'(Vs, V, Rest), '$mark_singletons'(Rest).
+'$mark_singletons'(Vs, '$VAR'('_')) :- '$mark_singletons'(Vs).
+'$skip_same'([W|Vs], V, Rest) :- W == V, !, '$skip_same'(Vs, V, Rest).
+'$skip_same'(Vs, _, Vs).
 nonground(T, V) :- term_variables(T, [V|_]).
 term_variables(T, Vs, Tail) :- term_variables(T, L), '$append'(L, Tail, Vs).
 variant(A, B) :- A =@= B.
@@ -492,6 +503,21 @@ ensure_dync_loaded(F) :- consult(F).
 load_dyn(F) :- consult(F).
 load_dync(F) :- consult(F).
 
+% ---- debug messages, by topic
+
+:- dynamic('$debugged'/1).
+debug.
+nodebug.
+debug(T) :- nodebug(T), assertz('$debugged'(T)).
+nodebug(T) :- retractall('$debugged'(T)).
+debugging(T) :- '$debugged'(T), !.
+debugging(T, B) :- ( '$debugged'(T) -> B = true ; B = false ).
+debug(T, F, As) :-
+    (   \+ '$debugged'(T)
+    ->  true
+    ;   format(user_error, '% ', []), format(user_error, F, As), nl(user_error)
+    ).
+
 % ---- threads
 
 thread_statistics(_, cputime, T) :- statistics(thread_cputime, T).
@@ -499,7 +525,8 @@ is_thread(Id) :- thread_property(Id, _), !.
 
 % ---- tables, by the names of other systems
 
-dynamic(Ps, Os) :- ( '$member'(incremental(true), Os) -> dynamic(Ps as incremental) ; dynamic(Ps) ).
+dynamic(Ps, Os) :-
+    ( '$member'(O, Os), ( O = incremental(true) ; O = monotonic(true) ) -> dynamic(Ps as incremental) ; dynamic(Ps) ).
 incr_assert(C) :- assertz(C).
 incr_assertz(C) :- assertz(C).
 incr_asserta(C) :- asserta(C).
@@ -507,6 +534,10 @@ incr_retract(C) :- retract(C).
 incr_retractall(H) :- retractall(H).
 incr_table_update.
 incr_table_update(_).
+incr_invalidate_calls(G) :- '$abolish_call'(G).
+incr_propagate_calls(_).
+incr_is_invalid(G) :- \+ '$has_table'(G).
+'$has_table'(G) :- tabled_call(V, _), V =@= G, !.
 gc_tables(0).
 abolish_table_info.
 fail_if(G) :- \+ call(G).
@@ -517,20 +548,34 @@ xsb_error_get_tag(error(T, _), T).
 xsb_error_get_message(error(_, C), M) :- ( nonvar(C), C = context(_, M0) -> M = M0 ; M = '' ).
 sk_not(G) :- tnot(G).
 not_exists(G) :- tnot(G).
+undefined :- throw(error(stratification_error(undefined, 'a negation'), _)).
+call_delays(G, true) :- call(G).
+delays_residual_program(true, []).
+call_residual_program(G, []) :- call(G).
+answer_residual(G, true) :- call(G).
+close_open_tables(_).
+context_module(user).
 tfindall(T, G, L) :- findall(T, G, L).
 current_table(G, '$table'(V)) :- tabled_call(V, _), G = V.
 abolish_table_pred(T) :- ( T = _ / _ -> abolish_table(T) ; functor(T, N, A), abolish_table(N/A) ).
+untable(Ps) :- var(Ps), throw(error(instantiation_error, _)).
+untable((P, Q)) :- !, untable(P), untable(Q).
+untable(Ps) :- is_list(Ps), !, maplist(untable, Ps).
+untable(P) :- '$untable'(P).
 abolish_table_call(G) :- '$abolish_call'(G).
 abolish_table_call(G, _) :- '$abolish_call'(G).
 abolish_table_subgoals(G) :- '$abolish_call'(G).
 abolish_private_tables :- abolish_all_tables.
 abolish_shared_tables :- abolish_all_tables.
 abolish_module_tables(_) :- abolish_all_tables.
+abolish_nonincremental_tables :- abolish_all_tables.
+abolish_nonincremental_tables(_) :- abolish_all_tables.
 get_calls(G, '$call'(V, R0), R) :-
     tabled_call(V, _), term_variables(V, Vs), R0 =.. [ret|Vs],
     copy_term(V-R0, G-R).
 get_returns('$call'(V0, R0), R) :- copy_term(V0-R0, V-R), call(V).
 get_returns(C, R, R) :- get_returns(C, R).
+get_returns_and_tvs(C, R, t) :- get_returns(C, R).
 get_returns_for_call(G, T) :- tabled_call(V, _), V =@= G, !, call(G), T = G.
 get_call(G, C, R) :- get_calls(V, C, R), V =@= G, !, V = G.
 get_residual(G, []) :- tabled_call(V, _), G = V, call(V).

@@ -341,10 +341,24 @@ static bool prefix(struct writer *w, bl_word t, uint32_t place) {
     return true;
 }
 
-// '$VAR'(3) as D.
+static bool is_variable_name(const char *s) {
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
+                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+    return (s[0] == '_' || (s[0] >= 'A' && s[0] <= 'Z')) &&
+           s[strspn(s, letters)] == '\0';
+}
+
+// '$VAR'(3) as D, '$VAR'('Name') as Name.
 static bool numbered(struct writer *w, bl_word t) {
     const bl_word n = bl_deref(bl_ptr(t)[1]);
-    if (!w->w->numbervars || !bl_is_int(n) || bl_int_value(n) < 0)
+    if (!w->w->numbervars)
+        return false;
+    if (bl_is_atom(n) && is_variable_name(bl_atom_text(n))) {
+        apart(w, 'A');
+        bl_out_str(w->o, bl_atom_text(n));
+        return true;
+    }
+    if (!bl_is_int(n) || bl_int_value(n) < 0)
         return false;
     const int64_t i = bl_int_value(n);
     char name[32];
