@@ -78,9 +78,27 @@ static int not_now(struct bl_machine *m) {
                                bl_atom_str("being_evaluated"));
 }
 
+static bool is_as(bl_word t) {
+    return bl_tag(t) == BL_STR && *bl_ptr(t) == BL_FN(as_2);
+}
+
+// In `p/1 as variant, opaque, q/1` the second property belongs to p/1 too.
+static int more_properties(struct bl_machine *m, bl_word *rest, int *design) {
+    for (;;) {
+        const bool pair =
+            bl_tag(*rest) == BL_STR && *bl_ptr(*rest) == BL_FN(comma_2);
+        const bl_word t = pair ? bl_deref(bl_ptr(*rest)[1]) : *rest;
+        if (!bl_is_atom(t) || t == BL_ATOM(nil))
+            return BL_TRUE;
+        if (one_property(m, t, design) != BL_TRUE)
+            return BL_THROW;
+        *rest = pair ? bl_deref(bl_ptr(*rest)[2]) : BL_ATOM(nil);
+    }
+}
+
 static int declare(struct bl_machine *m, bl_word t, int design) {
     bl_word f;
-    if (bl_tag(t) == BL_STR && *bl_ptr(t) == BL_FN(as_2)) {
+    if (is_as(t)) {
         if (design_of(m, bl_ptr(t)[2], &design) != BL_TRUE)
             return BL_THROW;
         t = bl_deref(bl_ptr(t)[1]);
@@ -103,25 +121,25 @@ static int declare(struct bl_machine *m, bl_word t, int design) {
 static int table_1(struct bl_machine *m, bl_word *a) {
     bl_word t = bl_deref(a[0]);
     int design = -1;
-    if (bl_tag(t) == BL_STR && *bl_ptr(t) == BL_FN(as_2)) {
+    if (is_as(t)) {
         if (design_of(m, bl_ptr(t)[2], &design) != BL_TRUE)
             return BL_THROW;
         t = bl_deref(bl_ptr(t)[1]);
     }
-    for (;;) {
+    while (t != BL_ATOM(nil)) {
         const bool pair = bl_tag(t) == BL_STR && *bl_ptr(t) == BL_FN(comma_2);
         const bool list = bl_tag(t) == BL_LST;
-        if (t == BL_ATOM(nil))
-            return BL_TRUE;
         const bl_word first = bl_deref(pair   ? bl_ptr(t)[1]
                                        : list ? bl_ptr(t)[0]
                                               : t);
-        if (declare(m, first, design) != BL_TRUE)
+        int its_design = design;
+        t = pair || list ? bl_deref(bl_ptr(t)[pair ? 2 : 1]) : BL_ATOM(nil);
+        if (is_as(first) && more_properties(m, &t, &its_design) != BL_TRUE)
             return BL_THROW;
-        if (!pair && !list)
-            return BL_TRUE;
-        t = bl_deref(pair ? bl_ptr(t)[2] : bl_ptr(t)[1]);
+        if (declare(m, first, its_design) != BL_TRUE)
+            return BL_THROW;
     }
+    return BL_TRUE;
 }
 
 int bl_abolish_tables(struct bl_machine *m) {

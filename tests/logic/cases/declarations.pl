@@ -4,6 +4,7 @@
 %! % note 1 of 2
 %> untabled [1,2] [1,2,1] [1,2] [1,2,1]
 %> untabled in part [1,2] [1,2,1]
+%> several [v,v2,w,w2]
 %> not a predicate type_error(predicate_indicator,p)
 %> instantiation_error
 %> not now permission_error(modify,table,being_evaluated)
@@ -18,6 +19,9 @@
 :- table p/1, q/1.
 p(1). p(2). p(1).
 q(X) :- p(X).
+:- table v/1 as variant, opaque, w/1 as opaque, shared.
+:- table [v2/1 as subsumptive, w2/1].
+v(1). w(1). v2(1). w2(1).
 :- table busy/0.
 busy :- untable(busy/0).
 :- dynamic d/1 as (monotonic, lazy).
@@ -34,6 +38,8 @@ main :-
     untable([q/1, none/3]), all(X, q(X), L4), say(untabled, [L1, L2, L3, L4]),
     table((p/1, q/1)), untable((q/1, none/3)), all(X, p(X), L5), untable(p/1), all(X, q(X), L6),
     say('untabled in part', [L5, L6]),
+    findall(F, ( member(H, [v(_), w(_), v2(_), w2(_)]), predicate_property(H, tabled), call(H), functor(H, F, _) ), Fs),
+    sort(Fs, Fs1), say(several, [Fs1]),
     catch(untable(p), error(E1, _), say('not a predicate', [E1])),
     catch(untable(_), error(E2, _), say(E2, [])),
     catch(busy, error(E3, _), say('not now', [E3])),
