@@ -5,6 +5,7 @@
 #include "logic/builtin.h"
 #include "logic/engine.h"
 #include "logic/area.h"
+#include "logic/moded.h"
 #include "logic/reader.h"
 
 #include <stdlib.h>
@@ -131,6 +132,45 @@ static int bad_value(struct bl_machine *m, bl_word flag, bl_word value) {
                            bl_struct2(m, BL_ATOM(plus), flag, value));
 }
 
+// Limits on answers and on calls, in the order of the engine's field.
+static const char *const size_flags[] = {"max_table_answer_size",
+                                         "max_table_subgoal_size"};
+static const char action_flag[] = "max_table_subgoal_size_action";
+
+static size_t size_limit[2]; // what the flags say; 0: infinite
+static bool abstracts;       // calls above the limit
+
+static void apply_size_limits(void) {
+    const size_t calls = size_limit[1];
+    const size_t depth = calls < BL_DEPTH_MAX ? calls : BL_DEPTH_MAX;
+    // relaxed: who calls and encodes needs nothing else
+    bl_store_relaxed(&bl_engine.flag_limit[0], size_limit[0]);
+    bl_store_relaxed(&bl_engine.flag_limit[1], abstracts ? 0 : calls);
+    bl_store_relaxed(&bl_engine.call_depth, abstracts ? (uint32_t)depth : 0);
+}
+
+static int set_size_limit(struct bl_machine *m, int which, bl_word value) {
+    int64_t n = 0;
+    if ((!bl_is_atom(value) || strcmp(bl_atom_text(value), "infinite") != 0) &&
+        bl_take_size(m, value, &n) != BL_TRUE)
+        return BL_THROW;
+    size_limit[which] = (size_t)n;
+    apply_size_limits();
+    return BL_TRUE;
+}
+
+static int set_size_action(bl_word value) {
+    abstracts =
+        bl_is_atom(value) && strcmp(bl_atom_text(value), "abstract") == 0;
+    apply_size_limits();
+    return BL_TRUE;
+}
+
+static bl_word read_size_limit(int which) {
+    return size_limit[which] == 0 ? bl_atom_str("infinite")
+                                  : bl_int((int64_t)size_limit[which]);
+}
+
 static int set_flag_2(struct bl_machine *m, bl_word *a) {
     bl_word flag;
     const bl_word value = bl_deref(a[1]);
@@ -160,6 +200,11 @@ static int set_flag_2(struct bl_machine *m, bl_word *a) {
         bl_engine.debug = value == BL_ATOM(on) || value == BL_ATOM(true);
         return BL_TRUE;
     }
+    const int limit = index_of(flag, size_flags, BL_ARRAY_LEN(size_flags));
+    if (limit >= 0)
+        return set_size_limit(m, limit, value);
+    if (strcmp(name, action_flag) == 0)
+        return set_size_action(value);
     static const char *const accepted[] = {"occurs_check",
                                            "gc",
                                            "verbose",
@@ -170,9 +215,6 @@ static int set_flag_2(struct bl_machine *m, bl_word *a) {
                                            "table_space",
                                            "max_tabled_subgoals",
                                            "unify_with_occurs_check",
-                                           "max_table_subgoal_size",
-                                           "max_table_subgoal_size_action",
-                                           "max_table_answer_size",
                                            "max_table_answer_size_action",
                                            "max_answers_for_subgoal",
                                            "max_answers_for_subgoal_action",
@@ -207,7 +249,10 @@ static int flags_1(struct bl_machine *m, bl_word *a) {
                                         "max_arity",
                                         "char_conversion",
                                         "debug",
-                                        "integer_rounding_function"};
+                                        "integer_rounding_function",
+                                        "max_table_answer_size",
+                                        "max_table_subgoal_size",
+                                        action_flag};
     const bl_word values[] = {BL_ATOM(false),
                               bl_int(BL_INT_MAX),
                               bl_int(BL_INT_MIN),
@@ -216,7 +261,10 @@ static int flags_1(struct bl_machine *m, bl_word *a) {
                               bl_int((int64_t)BL_MAX_ARGS),
                               BL_ATOM(off),
                               bl_engine.debug ? BL_ATOM(on) : BL_ATOM(off),
-                              BL_ATOM(integer_rounding)};
+                              BL_ATOM(integer_rounding),
+                              read_size_limit(0),
+                              read_size_limit(1),
+                              bl_atom_str(abstracts ? "abstract" : "error")};
     bl_word list = BL_ATOM(nil);
     for (size_t i = BL_ARRAY_LEN(names); i-- > 0;)
         list = bl_list_cell(

@@ -23,27 +23,52 @@ static bool changes_nothing(bl_word t) {
     return false;
 }
 
-static int one_property(struct bl_machine *m, bl_word t, int *design) {
+// What stands behind `as`.
+struct properties {
+    int design; // -1: the default one
+    uint32_t depth;
+};
+
+static bool is_abstract(bl_word t) {
+    return bl_tag(t) == BL_STR &&
+           *bl_ptr(t) == bl_functor(bl_atom_str("subgoal_abstract"), 1);
+}
+
+// subgoal_abstract(N)
+static int abstract_depth(struct bl_machine *m, bl_word t, uint32_t *depth) {
+    int64_t n;
+    if (bl_take_size(m, bl_ptr(t)[1], &n) != BL_TRUE)
+        return BL_THROW;
+    if (n > BL_DEPTH_MAX)
+        return bl_throw_domain(m, "table_mode", t);
+    *depth = (uint32_t)n;
+    return BL_TRUE;
+}
+
+static int one_property(struct bl_machine *m, bl_word t, struct properties *p) {
     if (t == BL_ATOM(shared))
-        *design = BL_TABLE_FS;
+        p->design = BL_TABLE_FS;
     else if (t == BL_ATOM(subgoal_shared))
-        *design = BL_TABLE_SS;
+        p->design = BL_TABLE_SS;
     else if (t == BL_ATOM(private))
-        *design = BL_TABLE_NS;
+        p->design = BL_TABLE_NS;
+    else if (is_abstract(t))
+        return abstract_depth(m, t, &p->depth);
     else if (!changes_nothing(t))
         return bl_throw_domain(m, "table_mode", t);
     return BL_TRUE;
 }
 
 // One property, or several as in (subsumptive, shared).
-static int design_of(struct bl_machine *m, bl_word t, int *design) {
+static int properties_of(struct bl_machine *m, bl_word t,
+                         struct properties *p) {
     t = bl_deref(t);
     while (bl_tag(t) == BL_STR && *bl_ptr(t) == BL_FN(comma_2)) {
-        if (one_property(m, bl_deref(bl_ptr(t)[1]), design) != BL_TRUE)
+        if (one_property(m, bl_deref(bl_ptr(t)[1]), p) != BL_TRUE)
             return BL_THROW;
         t = bl_deref(bl_ptr(t)[2]);
     }
-    return one_property(m, t, design);
+    return one_property(m, t, p);
 }
 
 // p//1, a grammar's nonterminal, is p/3.
@@ -60,17 +85,21 @@ static bool is_nonterminal(bl_word t, bl_word *functor) {
 }
 
 // p/2, or p(_, _) with a mode for some arguments.
-static int take_tabled(struct bl_machine *m, bl_word t, bl_word *functor,
-                       struct bl_modes **modes) {
-    *modes = NULL;
+static int take_tabled(struct bl_machine *m, bl_word t, uint32_t depth,
+                       bl_word *functor, struct bl_modes **modes) {
+    bool indicator = true;
     while (bl_tag(t) == BL_STR && *bl_ptr(t) == BL_FN(colon_2))
         t = bl_deref(bl_ptr(t)[2]);
-    if (is_nonterminal(t, functor))
-        return BL_TRUE;
-    if (bl_tag(t) != BL_STR || *bl_ptr(t) == BL_FN(slash_2))
-        return bl_take_indicator(m, t, functor);
-    *functor = *bl_ptr(t);
-    return bl_modes_read(m, t, modes);
+    if (!is_nonterminal(t, functor)) {
+        indicator = bl_tag(t) != BL_STR || *bl_ptr(t) == BL_FN(slash_2);
+        if (!indicator)
+            *functor = *bl_ptr(t);
+        else if (bl_take_indicator(m, t, functor) != BL_TRUE)
+            return BL_THROW;
+    }
+    return indicator
+               ? bl_modes_of_depth(m, bl_functor_arity(*functor), depth, modes)
+               : bl_modes_read(m, t, depth, modes);
 }
 
 static int not_now(struct bl_machine *m) {
@@ -83,28 +112,29 @@ static bool is_as(bl_word t) {
 }
 
 // In `p/1 as variant, opaque, q/1` the second property belongs to p/1 too.
-static int more_properties(struct bl_machine *m, bl_word *rest, int *design) {
+static int more_properties(struct bl_machine *m, bl_word *rest,
+                           struct properties *p) {
     for (;;) {
         const bool pair =
             bl_tag(*rest) == BL_STR && *bl_ptr(*rest) == BL_FN(comma_2);
         const bl_word t = pair ? bl_deref(bl_ptr(*rest)[1]) : *rest;
-        if (!bl_is_atom(t) || t == BL_ATOM(nil))
+        if (!is_abstract(t) && (!bl_is_atom(t) || t == BL_ATOM(nil)))
             return BL_TRUE;
-        if (one_property(m, t, design) != BL_TRUE)
+        if (one_property(m, t, p) != BL_TRUE)
             return BL_THROW;
         *rest = pair ? bl_deref(bl_ptr(*rest)[2]) : BL_ATOM(nil);
     }
 }
 
-static int declare(struct bl_machine *m, bl_word t, int design) {
+static int declare(struct bl_machine *m, bl_word t, struct properties its) {
     bl_word f;
     if (is_as(t)) {
-        if (design_of(m, bl_ptr(t)[2], &design) != BL_TRUE)
+        if (properties_of(m, bl_ptr(t)[2], &its) != BL_TRUE)
             return BL_THROW;
         t = bl_deref(bl_ptr(t)[1]);
     }
     struct bl_modes *modes;
-    if (take_tabled(m, t, &f, &modes) != BL_TRUE)
+    if (take_tabled(m, t, its.depth, &f, &modes) != BL_TRUE)
         return BL_THROW;
     struct bl_pred *const p = bl_pred_ensure(f);
     if (!bl_pred_take_over(m, p))
@@ -113,16 +143,16 @@ static int declare(struct bl_machine *m, bl_word t, int design) {
     if ((modes != NULL || p->modes != NULL) && m->tabler != NULL &&
         m->tabler->top != NULL)
         return not_now(m);
-    bl_pred_make_tabled(p, design, modes);
+    bl_pred_make_tabled(p, its.design, modes);
     return BL_TRUE;
 }
 
 // (a/1, b/2), [a/1, b/2], (a/1, b/2) as shared.
 static int table_1(struct bl_machine *m, bl_word *a) {
     bl_word t = bl_deref(a[0]);
-    int design = -1;
+    struct properties all = {-1, BL_DEPTH_ANY};
     if (is_as(t)) {
-        if (design_of(m, bl_ptr(t)[2], &design) != BL_TRUE)
+        if (properties_of(m, bl_ptr(t)[2], &all) != BL_TRUE)
             return BL_THROW;
         t = bl_deref(bl_ptr(t)[1]);
     }
@@ -132,11 +162,11 @@ static int table_1(struct bl_machine *m, bl_word *a) {
         const bl_word first = bl_deref(pair   ? bl_ptr(t)[1]
                                        : list ? bl_ptr(t)[0]
                                               : t);
-        int its_design = design;
+        struct properties its = all;
         t = pair || list ? bl_deref(bl_ptr(t)[pair ? 2 : 1]) : BL_ATOM(nil);
-        if (is_as(first) && more_properties(m, &t, &its_design) != BL_TRUE)
+        if (is_as(first) && more_properties(m, &t, &its) != BL_TRUE)
             return BL_THROW;
-        if (declare(m, first, its_design) != BL_TRUE)
+        if (declare(m, first, its) != BL_TRUE)
             return BL_THROW;
     }
     return BL_TRUE;
@@ -316,17 +346,20 @@ static int abolish_call_1(struct bl_machine *m, bl_word *a) {
     return BL_TRUE;
 }
 
-// '$moded_open'(Goal, Same): with new variables for the arguments with modes.
+// '$moded_open'(Goal, Same-Depth): with new variables for the arguments with
+// modes; [] is any depth.
 static int moded_open_2(struct bl_machine *m, bl_word *a) {
     const bl_word goal = bl_deref(a[0]);
     const struct bl_pred *const p = bl_functor_pred(bl_term_functor(goal));
-    if (p == NULL || p->modes == NULL || !bl_heap_ensure(m, 3 * p->arity + 2))
+    if (p == NULL || !bl_heap_ensure(m, 3 * p->arity + 5))
         return m->ball != NULL ? BL_THROW : BL_FAIL;
     bl_word args[BL_MAX_ARITY];
     for (uint32_t i = 0; i < p->arity; i++)
-        args[i] = p->modes->arg[i].kind == BL_MODE_KEY ? bl_ptr(goal)[1 + i]
-                                                       : bl_new_var(m);
-    return bl_answer(m, a[1], bl_struct(m, p->functor, args));
+        args[i] = bl_is_key(p->modes, i) ? bl_ptr(goal)[1 + i] : bl_new_var(m);
+    const uint32_t depth = bl_call_depth(p->modes);
+    const bl_word open = bl_struct(m, p->functor, args);
+    const bl_word limit = depth == BL_DEPTH_ANY ? BL_ATOM(nil) : bl_int(depth);
+    return bl_answer(m, a[1], bl_struct2(m, BL_ATOM(minus), open, limit));
 }
 
 void bl_builtins_table(void) {

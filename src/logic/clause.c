@@ -87,7 +87,7 @@ void bl_pred_make_tabled(struct bl_pred *p, int design,
     pthread_mutex_lock(&p->lock);
     // another table where the modes change: nobody reads the old one's answers
     if (p->table == NULL || modes != NULL || p->modes != NULL)
-        make_table(p, modes != NULL ? BL_TABLE_NS : design);
+        make_table(p, bl_has_modes(modes) ? BL_TABLE_NS : design);
     if (p->modes != NULL) { // calls may still look at them
         p->modes->next = p->old_modes;
         p->old_modes = p->modes;

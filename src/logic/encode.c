@@ -40,7 +40,7 @@ static bool grow(struct bl_machine *m, bl_word **list, size_t *capacity,
 static bool put_token(struct bl_machine *m, size_t *n, bl_word token) {
     struct bl_tabler *const t = m->tabler;
     if (*n == t->token_capacity) {
-        if (bl_engine.token_limit != 0 && *n > bl_engine.token_limit) {
+        if (t->token_limit != 0 && *n > t->token_limit) {
             bl_throw_resource(m, "term_size");
             return false;
         }
@@ -112,7 +112,10 @@ static bool encode_term(struct bl_machine *m, bl_word t, size_t *n) {
 long bl_encode(struct bl_machine *m, const bl_word *terms, size_t n,
                bool keep_vars) {
     struct bl_tabler *const t = m->tabler;
+    // relaxed: a flag set by another thread counts sooner or later
+    const size_t by_flag = bl_load_relaxed(&bl_engine.flag_limit[keep_vars]);
     size_t tokens = 0;
+    t->token_limit = by_flag != 0 ? by_flag : bl_engine.token_limit;
     t->vars = 0;
     bool ok = true;
     for (size_t i = 0; ok && i < n; i++) {
@@ -124,7 +127,7 @@ long bl_encode(struct bl_machine *m, const bl_word *terms, size_t n,
         *bl_ptr(t->var[i]) = t->var[i];
     if (!keep_vars)
         t->vars = 0;
-    if (ok && bl_engine.token_limit != 0 && tokens > bl_engine.token_limit) {
+    if (ok && t->token_limit != 0 && tokens > t->token_limit) {
         bl_throw_resource(m, "term_size");
         ok = false;
     }

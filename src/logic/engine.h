@@ -11,9 +11,13 @@
 struct bl_engine {
     struct bl_table_space *space;          // const
     struct bl_table_options table_options; // const
-    size_t memory_limit;  // bytes of stacks per machine; 0: the default
-    size_t table_limit;   // bytes of all tables together; 0: none
-    size_t token_limit;   // size of a call or an answer in a table; 0: none
+    size_t memory_limit; // bytes of stacks per machine; 0: the default
+    size_t table_limit;  // bytes of all tables together; 0: none
+    size_t token_limit;  // size of a call or an answer in a table; 0: none
+    // by flags, of answers and of calls; 0: `token_limit` is what counts
+    _Atomic(size_t) flag_limit[2];
+    // calls whose arguments are deeper are abstracted, see moded.h; 0: none are
+    _Atomic(uint32_t) call_depth;
     size_t collect_every; // calls between collections; 0: as needed
     bool on_base_pages;   // no huge pages are asked for
     enum { BL_UNKNOWN_ERROR, BL_UNKNOWN_FAIL, BL_UNKNOWN_WARNING } unknown;

@@ -7,6 +7,7 @@
 #include "logic/goal.h"
 
 #include "logic/error.h"
+#include "logic/moded.h"
 #include "logic/record.h"
 
 bl_word bl_goal_plain(bl_word goal) {
@@ -109,7 +110,8 @@ struct bl_pred *bl_goal_to_negate(struct bl_machine *m) {
     const struct bl_pred *p = NULL;
     if (bl_is_callable(goal))
         p = bl_functor_pred(bl_term_functor(goal));
-    if (p == NULL || (p->flags & BL_PRED_TABLED) == 0 || p->modes != NULL)
+    if (p == NULL || (p->flags & BL_PRED_TABLED) == 0 ||
+        !bl_is_called_plainly(p))
         return bl_pred_ensure(BL_FN(negation_1));
     return bl_goal_to_call(m, 0);
 }

@@ -34,7 +34,14 @@ ignore(G) :- ( call(G) -> true ; true ).
 \+ G :- tnot(G).
 not(G) :- tnot(G).
 '$not'(G) :- \+ call(G).
-'$moded'(G) :- '$moded_open'(G, F), call(F), G = F.
+'$moded'(G) :- '$moded_open'(G, F0-D), '$abstract_call'(D, F0, F), call(F), G = F.
+'$abstract_call'([], F, F) :- !.
+'$abstract_call'(D, F0, F) :- F0 =.. [N|As0], '$abstract_all'(As0, D, As), F =.. [N|As].
+'$abstract_all'([], _, []).
+'$abstract_all'([T|Ts], D, [A|As]) :- '$abstract'(T, D, A), '$abstract_all'(Ts, D, As).
+'$abstract'(T, _, A) :- \+ compound(T), !, A = T.
+'$abstract'(_, 0, _) :- !.
+'$abstract'(T, D, A) :- C is D - 1, '$abstract_call'(C, T, A).
 A , B :- call((A, B)).
 A ; B :- call((A ; B)).
 A -> B :- call((A -> B)).

@@ -69,14 +69,36 @@ static bool read_mode(bl_word t, struct bl_mode *out) {
     return false;
 }
 
-int bl_modes_read(struct bl_machine *m, bl_word pattern,
-                  struct bl_modes **out) {
-    const uint32_t n = bl_functor_arity(*bl_ptr(pattern));
+static struct bl_modes *new_modes(struct bl_machine *m, uint32_t n,
+                                  uint32_t depth) {
     struct bl_modes *const modes =
         calloc(1, sizeof *modes + n * sizeof modes->arg[0]);
+    if (modes == NULL)
+        bl_throw_resource(m, "memory");
+    else
+        modes->depth = depth;
+    return modes;
+}
+
+int bl_modes_of_depth(struct bl_machine *m, uint32_t arity, uint32_t depth,
+                      struct bl_modes **out) {
+    *out = NULL;
+    if (depth == BL_DEPTH_ANY)
+        return BL_TRUE;
+    *out = new_modes(m, arity, depth);
+    if (*out == NULL)
+        return BL_THROW;
+    (*out)->keys = arity; // BL_MODE_KEY is 0
+    return BL_TRUE;
+}
+
+int bl_modes_read(struct bl_machine *m, bl_word pattern, uint32_t depth,
+                  struct bl_modes **out) {
+    const uint32_t n = bl_functor_arity(*bl_ptr(pattern));
+    struct bl_modes *const modes = new_modes(m, n, depth);
     *out = NULL;
     if (modes == NULL)
-        return bl_throw_resource(m, "memory");
+        return BL_THROW;
     for (uint32_t i = 0; i < n; i++) {
         const bl_word t = bl_deref(bl_ptr(pattern)[1 + i]);
         if (!read_mode(t, &modes->arg[i])) {
@@ -88,7 +110,7 @@ int bl_modes_read(struct bl_machine *m, bl_word pattern,
         else
             modes->moded++;
     }
-    if (modes->moded > 0)
+    if (modes->moded > 0 || depth != BL_DEPTH_ANY)
         *out = modes;
     else
         free(modes);
@@ -105,19 +127,42 @@ static bool is_among(const bl_word *var, size_t n, bl_word w) {
     return false;
 }
 
+static bool is_deeper(bl_word t, uint32_t depth) {
+    t = bl_deref(t);
+    if (!bl_is_compound(t) || depth == 0)
+        return bl_is_compound(t);
+    const bl_word f = bl_tag(t) == BL_LST ? BL_FN(dot_2) : *bl_ptr(t);
+    for (uint32_t i = 0; i < bl_functor_arity(f); i++) {
+        if (is_deeper(bl_term_args(t)[i], depth - 1))
+            return true;
+    }
+    return false;
+}
+
+uint32_t bl_call_depth(const struct bl_modes *modes) {
+    const uint32_t own = modes != NULL ? modes->depth : BL_DEPTH_ANY;
+    // relaxed: a flag set by another thread counts sooner or later
+    const uint32_t all = bl_load_relaxed(&bl_engine.call_depth);
+    return all == 0 || own < all ? own : all;
+}
+
 long bl_moded_call(struct bl_machine *m, const struct bl_pred *p) {
     struct bl_tabler *const t = m->tabler;
     const struct bl_modes *const modes = p->modes;
+    const uint32_t depth = bl_call_depth(modes);
     bl_word key[BL_MAX_ARITY];
     uint32_t keys = 0;
     for (uint32_t i = 0; i < p->arity; i++) {
-        if (modes->arg[i].kind == BL_MODE_KEY)
-            key[keys++] = m->x[i];
+        if (!bl_is_key(modes, i))
+            continue;
+        if (depth != BL_DEPTH_ANY && is_deeper(m->x[i], depth))
+            return BL_MODED_BOUND;
+        key[keys++] = m->x[i];
     }
     const long n = bl_encode(m, key, keys, true);
     for (uint32_t i = 0; n >= 0 && i < p->arity; i++) {
         const bl_word w = bl_deref(m->x[i]);
-        if (modes->arg[i].kind == BL_MODE_KEY)
+        if (bl_is_key(modes, i))
             continue;
         if (!bl_is_var(w) || is_among(t->var, t->vars, w))
             return BL_MODED_BOUND;

@@ -341,7 +341,7 @@ static bool is_decided(const struct bl_subgoal *sg) {
 static struct bl_subgoal *find_call(struct bl_machine *m, struct bl_pred *p,
                                     enum bl_tabling_step *step) {
     struct bl_tabler *const t = m->tabler;
-    const long n = BL_LIKELY(p->modes == NULL)
+    const long n = BL_LIKELY(bl_is_called_plainly(p))
                        ? bl_encode(m, m->x, p->arity, true)
                        : bl_moded_call(m, p);
     *step = n == BL_MODED_BOUND ? BL_STEP_MODED : BL_STEP_THROW;
@@ -457,12 +457,31 @@ static enum bl_tabling_step decide(struct bl_machine *m, struct bl_goal *g) {
     return BL_STEP_FAIL;
 }
 
+static enum bl_tabling_step insert_terms(struct bl_machine *m,
+                                         struct bl_goal *g, const bl_word *vars,
+                                         size_t n) {
+    const long tokens = bl_encode(m, vars, n, false);
+    if (tokens < 0)
+        return BL_STEP_THROW;
+    return insert(m, g, m->tabler->token, (size_t)tokens);
+}
+
+// Out of line, so that the way below is short.
+static BL_NOINLINE enum bl_tabling_step answer_with_modes(struct bl_machine *m,
+                                                          struct bl_goal *g,
+                                                          const bl_word *vars,
+                                                          size_t n) {
+    if (bl_has_modes(g->pred->modes))
+        return bl_moded_answer(m, g, vars, n);
+    return n == 0 ? decide(m, g) : insert_terms(m, g, vars, n);
+}
+
 enum bl_tabling_step bl_tabling_new_answer(struct bl_machine *m) {
     const struct bl_env *const e = m->e;
     struct bl_goal *const g = (struct bl_goal *)(void *)bl_ptr(e->y[0]);
     const size_t n = e->n - 1;
     if (BL_UNLIKELY(g->pred->modes != NULL))
-        return bl_moded_answer(m, g, e->y + 1, n);
+        return answer_with_modes(m, g, e->y + 1, n);
     if (BL_UNLIKELY(n == 0))
         return decide(m, g);
     uint64_t token[8];
@@ -476,10 +495,7 @@ enum bl_tabling_step bl_tabling_new_answer(struct bl_machine *m) {
         if (i == n)
             return insert(m, g, token, n);
     }
-    const long tokens = bl_encode(m, e->y + 1, n, false);
-    if (tokens < 0)
-        return BL_STEP_THROW;
-    return insert(m, g, m->tabler->token, (size_t)tokens);
+    return insert_terms(m, g, e->y + 1, n);
 }
 
 // ---- consumers

@@ -92,7 +92,8 @@ struct bl_tabler {
     uint64_t next_dfn;
     bl_word *token;
     size_t token_capacity;
-    bl_word *var; // variables met while encoding
+    size_t token_limit; // of what is being encoded; 0: none
+    bl_word *var;       // variables met while encoding
     size_t vars, var_capacity;
     bl_word *decoded_var; // variables met while decoding
     size_t decoded, decoded_capacity;
