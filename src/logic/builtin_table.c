@@ -180,9 +180,11 @@ int bl_abolish_tables(struct bl_machine *m) {
     return bl_table_abolish_all(m->tabler->thread) ? BL_TRUE : not_now(m);
 }
 
+// While goals are being evaluated: afterwards.
 static int abolish_all_tables_0(struct bl_machine *m, bl_word *a) {
     (void)a;
-    return bl_abolish_tables(m);
+    m->tabler->abolish_soon = true;
+    return bl_abolish_if_idle(m) ? BL_TRUE : BL_THROW;
 }
 
 // The tabled predicate that an indicator names.

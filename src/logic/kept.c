@@ -120,6 +120,16 @@ bool bl_keep_answers(struct bl_machine *m, const struct bl_table *table) {
     return true;
 }
 
+bool bl_abolish_if_idle(struct bl_machine *m) {
+    struct bl_tabler *const t = m->tabler;
+    if (!t->abolish_soon || t->top != NULL)
+        return true;
+    if (!bl_keep_answers(m, NULL))
+        return false;
+    t->abolish_soon = !bl_table_abolish_all(t->thread);
+    return true;
+}
+
 enum bl_tabling_step bl_retry_kept(struct bl_machine *m) {
     struct bl_choice *const b = m->b;
     struct bl_kept *const k = (struct bl_kept *)(void *)bl_ptr(b->arg[0]);

@@ -11,6 +11,9 @@
 // False: ball set.
 BL_MUST_USE bool bl_keep_answers(struct bl_machine *m,
                                  const struct bl_table *table);
+// Empties all tables of this thread if `abolish_soon` asks for it and nothing
+// is being evaluated. False: ball set.
+BL_MUST_USE bool bl_abolish_if_idle(struct bl_machine *m);
 // Backtracking into a choice point that has copies.
 enum bl_tabling_step bl_retry_kept(struct bl_machine *m);
 void bl_kept_drop_all(struct bl_tabler *t);

@@ -11,6 +11,7 @@
 #include "logic/collect.h"
 #include "logic/error.h"
 #include "logic/record.h"
+#include "logic/kept.h"
 #include "logic/tabling.h"
 #include "reservoir/reservoir.h"
 
@@ -342,6 +343,16 @@ static void clean_up(struct bl_machine *m, struct bl_choice *b) {
     bl_cleanup_in_error(m, b);
 }
 
+// The ball passes a generator. Where memory for answers that somebody still
+// reads is missing, that is the ball now.
+static void abandon(struct bl_machine *m, struct bl_choice *b) {
+    bl_tabling_abandon(m, b);
+    struct bl_choice *const newest = m->b;
+    m->b = b->prev;
+    (void)!bl_abolish_if_idle(m);
+    m->b = newest;
+}
+
 const bl_word *bl_unwind(struct bl_machine *m) {
     if (m->scratch_words > SCRATCH_KEPT) {
         free(m->scratch);
@@ -356,7 +367,7 @@ const bl_word *bl_unwind(struct bl_machine *m) {
             return NULL;
         }
         if (b->alt == bl_code_generator)
-            bl_tabling_abandon(m, b);
+            abandon(m, b);
         if (b->alt == bl_code_cleanup) {
             clean_up(m, b);
             continue;

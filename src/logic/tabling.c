@@ -582,7 +582,10 @@ static enum bl_tabling_step complete(struct bl_machine *m, struct bl_goal *g,
         drop_goal(t);
     }
     bl_choice_pop(m);
-    return negated ? hold_if_absent(sg) : return_answers(m, sg, vars, n);
+    const enum bl_tabling_step step =
+        negated ? hold_if_absent(sg) : return_answers(m, sg, vars, n);
+    return BL_LIKELY(!t->abolish_soon) || bl_abolish_if_idle(m) ? step
+                                                                : BL_STEP_THROW;
 }
 
 // The goal depends on an older one: its caller waits as its consumer, unless

@@ -107,6 +107,7 @@ struct bl_tabler {
     struct bl_consumer *ready; // waiters whose goals turned out to have none
     uint64_t waiting;          // waiters of all goals
     struct bl_kept *kept;      // answers whose tables are gone, see kept.h
+    bool abolish_soon;         // all tables, once nothing is being evaluated
     uint64_t suspensions, resumptions, inserted;
 };
 
