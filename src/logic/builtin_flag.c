@@ -115,9 +115,9 @@ static const char *const quotes_names[] = {"codes", "chars", "atom"};
 
 // In the order of the engine's field.
 static const char *const unknown_names[] = {"error", "fail", "warning"};
-static const char *const fixed_flags[] = {"bounded", "max_tagged_integer",
-                                          "min_tagged_integer", "max_arity",
-                                          "integer_rounding_function"};
+static const char *const fixed_flags[] = {
+    "bounded",   "max_tagged_integer",        "min_tagged_integer",
+    "max_arity", "integer_rounding_function", "threads"};
 
 static int index_of(bl_word value, const char *const *names, size_t n) {
     for (size_t i = 0; i < n && bl_is_atom(value); i++) {
@@ -252,7 +252,8 @@ static int flags_1(struct bl_machine *m, bl_word *a) {
                                         "integer_rounding_function",
                                         "max_table_answer_size",
                                         "max_table_subgoal_size",
-                                        action_flag};
+                                        action_flag,
+                                        "threads"};
     const bl_word values[] = {BL_ATOM(false),
                               bl_int(BL_INT_MAX),
                               bl_int(BL_INT_MIN),
@@ -264,7 +265,8 @@ static int flags_1(struct bl_machine *m, bl_word *a) {
                               BL_ATOM(integer_rounding),
                               read_size_limit(0),
                               read_size_limit(1),
-                              bl_atom_str(abstracts ? "abstract" : "error")};
+                              bl_atom_str(abstracts ? "abstract" : "error"),
+                              BL_ATOM(true)};
     bl_word list = BL_ATOM(nil);
     for (size_t i = BL_ARRAY_LEN(names); i-- > 0;)
         list = bl_list_cell(

@@ -423,6 +423,9 @@ time(G) :-
     ( nonvar(E) -> throw(E) ; R == true ).
 random_between(L, H, X) :- X is L + random(H - L + 1).
 random(X) :- X is random_float.
+random(L, H, X) :- ( integer(L), integer(H) -> X is L + random(H - L) ; X is L + (H - L) * random_float ).
+maybe :- 0 is random(2).
+maybe(P) :- random_float < P.
 random_member(X, L) :- length(L, N), I is random(N), '$nth'(I, L, X).
 random_permutation(L, P) :- '$keyed'(L, K), keysort(K, S), pairs_values(S, P).
 '$keyed'([], []).

@@ -16,6 +16,8 @@
 %> stratified true []
 %> singletons f(A,_,g(A,_,B,B)) 2
 %> B Name 'Name '(B) '$VAR'('Na me')
+%> threads true
+%> random true 0 false
 :- table p/1, q/1.
 p(1). p(2). p(1).
 q(X) :- p(X).
@@ -53,5 +55,9 @@ main :-
     call_delays(r(_), D), call_residual_program(r(_), P), say(stratified, [D, P]),
     T = f(A, _, g(A, _, B, B)), numbervars(T, 0, N, [singletons(true)]), say(singletons, [T, N]),
     say('$VAR'(1), ['$VAR'('Name'), 'Name '('$VAR'(1)), '$VAR'('Na me')]),
+    ( current_prolog_flag(threads, true) -> say(threads, [true]) ; true ),
+    random(1, 4, R), random(0.5, 0.75, R1), R0 is truncate(R1),
+    ( integer(R), R >= 1, R < 4 -> V3 = true ; V3 = false ), ( maybe(0) -> V4 = true ; V4 = false ),
+    say(random, [V3, R0, V4]), ( maybe ; true ), !,
     debug(note), debug(note, "note ~w of ~w", [1, 2]), nodebug(note), debug(note, "no", []).
 say(W, L) :- write(W), forall(member(X, L), ( write(' '), print(X) )), nl.
