@@ -497,6 +497,12 @@ tabling_mode(_, _).
 yap_flag(tabling_mode, _).
 garbage_collection(_).
 expects_dialect(_).
+module(_, _, _).
+use_package(_).
+reexport(F) :- use_module(F).
+reexport(F, L) :- use_module(F, L).
+display(T) :- write_term(T, [ignore_ops(true)]).
+display(S, T) :- write_term(S, T, [ignore_ops(true)]).
 noprofile(_).
 det(_).
 ensure_dync_loaded(F) :- consult(F).

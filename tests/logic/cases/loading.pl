@@ -7,7 +7,12 @@
 %> loading.pl
 %> 3-[b,a]
 %> one line
+%> +(1,*(2,A b))
 % What a file can say of how it is loaded, and the names other systems use.
+:- module(loading, [main/0], [tabling]).
+:- use_package([tabling, assertions]).
+:- reexport(library(lists), [member/2]).
+:- set_prolog_flag(table_shared, false), set_prolog_flag(multi_arity_warnings, off).
 :- include('parts/included').
 :- ensure_loaded(library(lists)).
 :- use_variant_tabling c/2.
@@ -43,6 +48,7 @@ main :-
     findall(X, get_returns(C, ret(X, _)), Xs), length(Xs, N), M is N + 1,
     print(M-Xs), nl,
     writeln('one \c
-             line').
+             line'),
+    display(1+2*'A b'), nl.
 end_of_file.
 main :- nothing after the end is read.
