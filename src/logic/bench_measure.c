@@ -4,13 +4,12 @@
 //
 #include "logic/bench_measure.h"
 
-#include "base/bits.h"
+#include "os/os.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -93,13 +92,11 @@ static void exec_child(const struct bl_bench_plan *p,
 static void warm(size_t bytes) {
     const pid_t pid = bytes == 0 ? -1 : fork();
     if (pid == 0) {
-        char *const at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (at == MAP_FAILED)
-            _exit(1);
-        (void)madvise(at, bytes, MADV_HUGEPAGE);
-        for (size_t i = 0; i < bytes; i += BL_BASE_SIZE)
-            *(volatile char *)(at + i) = 1;
+        void *at;
+        if (posix_memalign(&at, BL_HUGE_SIZE, bytes) == 0) {
+            (void)bl_os.advise_huge(at, bytes);
+            (void)bl_os.populate(at, bytes);
+        }
         _exit(0);
     }
     if (pid > 0)

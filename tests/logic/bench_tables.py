@@ -44,7 +44,8 @@ def check_scaling(leaflog: str) -> None:
 
 
 def check_wishes(leaflog: str) -> None:
-    for words in (["table4"], ["table1", "--repeat=0"], ["table1", "--warm=-1"], ["--only=left-grid"], []):
+    for words in (["table4"], ["table1", "--repeat=0"], ["table1", "--warm=-1"],
+                  ["--only=left-grid"], []):
         ended = bench(leaflog, *words)
         assert ended.returncode == 2 and ended.stderr.startswith("usage:"), words
     absent = bench(leaflog, "table2", "--only=wordnet-hypo", "--repeat=1")
