@@ -17,8 +17,7 @@
 #include "page/internal.h"
 
 #define FIRST_BLOCKS 32           // room of a cache that has not grown
-#define MOST_BLOCKS 1024          // and of one that has, if they are
-#define MOST_BYTES (128 * BL_KIB) // no more than this
+#define MOST_BYTES (128 * BL_KIB) // and of one that has
 
 // In a large heap: this part of what its thread took, and of the heap, if it is
 // more than the above.
@@ -35,7 +34,7 @@ static void set_empty(struct bl_cache *cache) {
 }
 
 void bl_cache_open(struct bl_cache *cache, size_t block_bytes) {
-    cache->most = least(MOST_BLOCKS, (int32_t)(MOST_BYTES / block_bytes));
+    cache->most = (int32_t)(MOST_BYTES / block_bytes);
     set_empty(cache);
 }
 
@@ -56,23 +55,32 @@ void *bl_cache_refill(struct bl_local *local, struct bl_pool *pool) {
     return bl_cache_pop(cache);
 }
 
-static uintptr_t slice_of(const struct bl_block *block) {
-    return bl_small_offset(block) >> BL_SLICE_SHIFT;
+// The last of the at most `most` blocks from `first` on that lie in one slice;
+// *left: how many fewer than `most` they are.
+static struct bl_block *row_end(struct bl_block *first, uint32_t most,
+                                uint32_t *left) {
+    struct bl_block *last = first;
+    while (--most > 0) {
+        struct bl_block *next = last->next;
+        if (((uintptr_t)next ^ (uintptr_t)first) >> BL_SLICE_SHIFT != 0)
+            break;
+        last = next;
+    }
+    *left = most;
+    return last;
 }
 
 static void return_newest(struct bl_cache *cache, uint32_t count) {
     cache->room += (int32_t)count;
     while (count > 0) {
-        struct bl_block *first = cache->first, *last = first;
-        uint32_t row = 1;
+        struct bl_block *const first = cache->first;
         bl_link_check(first);
-        while (row < count && slice_of(last->next) == slice_of(first)) {
-            last = last->next;
-            row++;
-        }
+        uint32_t left = 0;
+        struct bl_block *const last = row_end(first, count, &left);
         cache->first = last->next;
-        bl_page_return(bl_page_at(bl_small_offset(first)), first, last, row);
-        count -= row;
+        bl_page_return(bl_page_at(bl_small_offset(first)), first, last,
+                       count - left);
+        count = left;
     }
 }
 
