@@ -68,7 +68,7 @@ ALSO = {
     # operator new is malloc, which may be replaced. The rest is weak: who
     # calls operator new brings the C++ library.
     "abi_cxx.cc.o": {
-        "malloc", "free",
+        "malloc",
         "_ZSt15get_new_handlerv", "_ZSt17__throw_bad_allocv",
         "_ZSt9terminatev", "__cxa_begin_catch", "__cxa_end_catch",
         "__cxa_rethrow", "__gxx_personality_v0",

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// operator new and delete in all their forms. The runtime must not need a C++
-// library, so what only that library can do - the new-handler, throwing and
-// catching std::bad_alloc - is asked of it through weak references: a program
-// that calls these operators has one.
+// operator new where it takes more than malloc's fast path, which abi_c.c has
+// with all forms of operator delete. The runtime must not need a C++ library,
+// so what only that library can do - the new-handler, throwing and catching
+// std::bad_alloc - is asked of it through weak references: a program that calls
+// these operators has one.
 //
 extern "C" {
 #include "heap/cxx.h"
@@ -27,6 +28,8 @@ __asm__(".weak __gxx_personality_v0\n"
         ".weak __cxa_rethrow\n");
 
 namespace {
+
+enum { PLAIN = 16 };
 
 // The loop that [C++17, new.delete.single] asks for.
 __attribute__((cold, noinline)) void *new_failed(size_t bytes, size_t align) {
@@ -68,18 +71,18 @@ inline void *nothrow_new(size_t bytes, size_t align) noexcept {
 
 } // namespace
 
+void *bl_new_slow(size_t bytes) {
+    void *p = bl_malloc_slow(bytes);
+    return __builtin_expect(p != nullptr, 1) ? p : new_failed(bytes, PLAIN);
+}
+
 #define ABI __attribute__((visibility("default")))
 #define NEW(...) ABI void *operator new(__VA_ARGS__)
 #define NEW_ARRAY(...) ABI void *operator new[](__VA_ARGS__)
-#define DELETE(...) ABI void operator delete(__VA_ARGS__) noexcept
-#define DELETE_ARRAY(...) ABI void operator delete[](__VA_ARGS__) noexcept
 
 typedef std::align_val_t Align;
 typedef const std::nothrow_t &Nothrow;
-enum { PLAIN = 16 };
 
-NEW(size_t n) { return new_block(n, PLAIN); }
-NEW_ARRAY(size_t n) { return new_block(n, PLAIN); }
 NEW(size_t n, Align a) { return new_block(n, (size_t)a); }
 NEW_ARRAY(size_t n, Align a) { return new_block(n, (size_t)a); }
 NEW(size_t n, Nothrow) noexcept { return nothrow_new(n, PLAIN); }
@@ -88,16 +91,3 @@ NEW(size_t n, Align a, Nothrow) noexcept { return nothrow_new(n, (size_t)a); }
 NEW_ARRAY(size_t n, Align a, Nothrow) noexcept {
     return nothrow_new(n, (size_t)a);
 }
-
-DELETE(void *p) { bl_delete_block(p); }
-DELETE_ARRAY(void *p) { bl_delete_block(p); }
-DELETE(void *p, size_t) { bl_delete_block(p); }
-DELETE_ARRAY(void *p, size_t) { bl_delete_block(p); }
-DELETE(void *p, Align) { bl_delete_block(p); }
-DELETE_ARRAY(void *p, Align) { bl_delete_block(p); }
-DELETE(void *p, size_t, Align) { bl_delete_block(p); }
-DELETE_ARRAY(void *p, size_t, Align) { bl_delete_block(p); }
-DELETE(void *p, Nothrow) { bl_delete_block(p); }
-DELETE_ARRAY(void *p, Nothrow) { bl_delete_block(p); }
-DELETE(void *p, Align, Nothrow) { bl_delete_block(p); }
-DELETE_ARRAY(void *p, Align, Nothrow) { bl_delete_block(p); }

@@ -9,18 +9,19 @@
 #include <stddef.h>
 
 void *malloc(size_t bytes);
-void free(void *p);
+void *bl_malloc_slow(size_t bytes);
 void *bl_memalign(size_t align, size_t bytes);
+
+// operator new where malloc's fast path does not serve.
+void *bl_new_slow(size_t bytes) __attribute__((visibility("hidden")));
 
 // One line, then abort: out of memory, and nobody to throw.
 void bl_new_without_library(void)
     __attribute__((cold, noreturn, visibility("hidden")));
 
-// Of `align` 16 or less malloc's own fast path; a power of two otherwise.
+// `align` is a power of two.
 static inline void *bl_new_block(size_t bytes, size_t align) {
     return align <= 16 ? malloc(bytes) : bl_memalign(align, bytes);
 }
-
-static inline void bl_delete_block(void *p) { free(p); }
 
 #endif

@@ -24,13 +24,14 @@ void *bl_malloc_slow(size_t bytes);
 // Any address, from any thread.
 void bl_free_elsewhere(void *p);
 
-BL_INLINE void *bl_malloc_fast(size_t bytes) {
+// `slow` serves what the fast path does not.
+BL_INLINE void *bl_malloc_fast(size_t bytes, void *(*slow)(size_t)) {
     if (BL_UNLIKELY(bytes >= bl_thread.served))
-        return bl_malloc_slow(bytes);
+        return slow(bytes);
     const size_t steps = (bytes + BL_DIRECT_STEP - 1) / BL_DIRECT_STEP;
     struct bl_cache *cache = bl_thread.local->direct[steps];
     if (BL_UNLIKELY(!bl_cache_has_block(cache)))
-        return bl_malloc_slow(bytes);
+        return slow(bytes);
     return bl_cache_pop(cache);
 }
 

@@ -117,7 +117,7 @@ void *bl_malloc_slow(size_t bytes) {
     return libc ? libc->malloc(bytes) : own_malloc(bytes);
 }
 
-void *bl_malloc(size_t bytes) { return bl_malloc_fast(bytes); }
+void *bl_malloc(size_t bytes) { return bl_malloc_fast(bytes, bl_malloc_slow); }
 
 // What `calloc` must still clear of a large block.
 static void clear_large(void *p, size_t bytes, bool zeroed) {
