@@ -65,10 +65,11 @@ ALSO = {
     # program's.
     "thread.c.o": {"pthread_getattr_np", "pthread_attr_getstack",
                    "pthread_attr_destroy"},
-    # operator new is malloc, which may be replaced. The rest is weak: who
-    # calls operator new brings the C++ library.
+    # The forms of new and delete that others call by default may be the
+    # program's. The rest is weak: who calls operator new brings the C++
+    # library.
     "abi_cxx.cc.o": {
-        "malloc",
+        "malloc", "_Znwm", "_ZdlPv", "_ZdlPvSt11align_val_t",
         "_ZSt15get_new_handlerv", "_ZSt17__throw_bad_allocv",
         "_ZSt9terminatev", "__cxa_begin_catch", "__cxa_end_catch",
         "__cxa_rethrow", "__gxx_personality_v0",

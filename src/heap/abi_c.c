@@ -176,36 +176,24 @@ void *__libc_pvalloc(size_t bytes) SAME_AS(pvalloc);
 int __posix_memalign(void **out, size_t align, size_t bytes)
     SAME_AS(posix_memalign);
 
-// operator new and delete of C++, under the names that its ABI gives them: a
-// call of malloc would cost new a frame and a comparison. What new does without
-// memory, and its forms that are called less, are in abi_cxx.cc. Throwing
-// passes through no frame of this file, or, compiled without optimization,
-// through one that has nothing to clean up.
+// The operators new and delete of C++ that the others call, under the names
+// that its ABI gives them: a call of malloc would cost new a frame and a
+// comparison. The others, and what new does without memory, are in abi_cxx.cc.
+// Throwing passes through no frame of this file, or, compiled without
+// optimization, through one that has nothing to clean up. They are weak, so
+// that a program linked with libbigleaf.a may define its own.
 
-#define CXX(symbol) __asm__(#symbol)
+#define CXX(symbol) __asm__(#symbol) __attribute__((weak))
 
 void *bl_new(size_t bytes) CXX(_Znwm);
 FAST BL_EXPORT void *bl_new(size_t bytes) {
     return bl_malloc_fast(bytes, bl_new_slow);
 }
+void *bl_own_new(size_t bytes) __attribute__((alias("_Znwm")));
 
-void *bl_new_array(size_t bytes) CXX(_Znam) BL_EXPORT
-    __attribute__((alias("_Znwm")));
-
-// All are free: the further arguments of some tell it nothing.
-#define DELETE(name, symbol) void name(void *p) CXX(symbol) SAME_AS(free)
-DELETE(bl_delete, _ZdlPv);
-DELETE(bl_delete_array, _ZdaPv);
-DELETE(bl_delete_sized, _ZdlPvm);
-DELETE(bl_delete_array_sized, _ZdaPvm);
-DELETE(bl_delete_aligned, _ZdlPvSt11align_val_t);
-DELETE(bl_delete_array_aligned, _ZdaPvSt11align_val_t);
-DELETE(bl_delete_sized_aligned, _ZdlPvmSt11align_val_t);
-DELETE(bl_delete_array_sized_aligned, _ZdaPvmSt11align_val_t);
-DELETE(bl_delete_nothrow, _ZdlPvRKSt9nothrow_t);
-DELETE(bl_delete_array_nothrow, _ZdaPvRKSt9nothrow_t);
-DELETE(bl_delete_aligned_nothrow, _ZdlPvSt11align_val_tRKSt9nothrow_t);
-DELETE(bl_delete_array_aligned_nothrow, _ZdaPvSt11align_val_tRKSt9nothrow_t);
+void bl_delete(void *p) CXX(_ZdlPv) SAME_AS(free);
+// What it was aligned to tells free nothing.
+void bl_delete_aligned(void *p) CXX(_ZdlPvSt11align_val_t) SAME_AS(free);
 
 void bl_new_without_library(void) {
     bl_fatal("operator new: out of memory, and no C++ library to throw "

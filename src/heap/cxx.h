@@ -15,6 +15,9 @@ void *bl_memalign(size_t align, size_t bytes);
 // operator new where malloc's fast path does not serve.
 void *bl_new_slow(size_t bytes) __attribute__((visibility("hidden")));
 
+// Our operator new(size_t), whoever else defines one.
+void *bl_own_new(size_t bytes) __attribute__((visibility("hidden")));
+
 // One line, then abort: out of memory, and nobody to throw.
 void bl_new_without_library(void)
     __attribute__((cold, noreturn, visibility("hidden")));
