@@ -89,7 +89,8 @@ static bool walk_start(struct bl_pred *p, bl_word head, struct walk *w) {
     for (uint32_t i = 0; i < n; i++)
         key[i] = bl_key_of(bl_deref(bl_term_args(head)[i]));
     w->generation = bl_load_acquire(&bl_generation);
-    w->run = bl_pred_match_keys(p, key);
+    w->run =
+        bl_pred_match_keys(p, key, p->arity > 0 ? bl_term_args(head) : NULL);
     return w->run.at < w->run.end;
 }
 

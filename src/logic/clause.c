@@ -118,18 +118,20 @@ struct bl_pred *bl_pred_define_builtin(const char *name, uint32_t arity,
     return p;
 }
 
-static struct bl_clause *new_clause(struct bl_pred *p) {
-    struct bl_clause *const c =
-        calloc(1, sizeof *c + p->arity * sizeof(bl_word));
+struct bl_clause *bl_clause_new(struct bl_pred *p, uint8_t inner) {
+    const size_t keys =
+        p->arity + BL_INNER * (uint32_t)__builtin_popcount(inner);
+    struct bl_clause *const c = calloc(1, sizeof *c + keys * sizeof(bl_word));
     if (c == NULL)
         return NULL;
     c->pred = p;
+    c->inner = inner;
     c->death = UINT64_MAX;
     return c;
 }
 
 struct bl_clause *bl_clause_new_fact(struct bl_pred *p, const bl_word *keys) {
-    struct bl_clause *const c = new_clause(p);
+    struct bl_clause *const c = bl_clause_new(p, 0);
     if (c == NULL)
         return NULL;
     c->kind = BL_CLAUSE_FACT;

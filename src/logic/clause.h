@@ -42,7 +42,9 @@ struct bl_clause {
     const char *file;
     uint32_t line;
     uint8_t kind;
-    bl_word key[]; // arity words: atomic, functor, or 0: variable
+    uint8_t inner; // const: bit per argument that is compound
+    bl_word key[]; // arity words: atomic, functor, or 0: variable; then
+                   // BL_INNER for each compound argument, of what is inside
 };
 
 // Clauses in order. [start, end) are in use; `end` grows, `start` shrinks when
@@ -58,14 +60,15 @@ struct bl_clauses {
 
 struct bl_column;
 
-// The clauses of one predicate by the key of one argument, or of two.
+// The clauses of one predicate by the key of one argument, or several places.
 struct bl_index {
-    uint32_t arg;
-    uint32_t arg2; // UINT32_MAX: none
+    uint32_t arg;    // where it is one
+    uint32_t places; // bits, see index.c; 0: `arg` alone
     uint32_t mask;
-    uint32_t keys;                      // distinct; lock of the predicate
-    bool has_variables;                 // some clause matches every key
-    _Atomic(uint32_t) asked;            // for the column
+    uint32_t keys;           // distinct; 0: a note that the index
+                             // is not worth it. Lock of the predicate
+    bool has_variables;      // some clause matches every key
+    _Atomic(uint32_t) asked; // for the column
     _Atomic(struct bl_column *) column; // release; NULL: none yet
     struct bl_index *next;              // lock: of those replaced
     struct bl_clauses *otherwise;       // for keys that are not here; or NULL
@@ -94,6 +97,8 @@ typedef int (*bl_builtin)(struct bl_machine *m, bl_word *a);
 
 #define BL_INDEXED_ARGS 8u
 #define BL_INDEX_FROM 8u // clauses: with fewer, looking at each is as fast
+#define BL_INNER 2u      // places inside a compound argument
+#define BL_SEVERAL 4u    // indexes over several places
 
 struct bl_modes;
 
@@ -106,8 +111,10 @@ struct bl_pred {
     _Atomic(struct bl_clauses *) clauses;
     _Atomic(struct bl_index *) index[BL_INDEXED_ARGS];
     _Atomic(uint32_t) index_refused; // bit per argument not worth one
-    _Atomic(struct bl_index *) pair;
-    struct bl_clause *erased;       // lock: facts out of `clauses`
+    // over several places; the first NULL ends them
+    _Atomic(struct bl_index *) several[BL_SEVERAL];
+    _Atomic(uint64_t) visits; // of clauses that such a one might have spared
+    struct bl_clause *erased; // lock: facts out of `clauses`
     struct bl_clauses *old_clauses; // lock: replaced arrays
     struct bl_index *old_indexes;   // lock
     uint32_t old;                   // lock: how many of these three
@@ -161,6 +168,8 @@ void bl_clause_add(struct bl_clause *c, bool at_end);
 // False where somebody erased it before.
 bool bl_clause_erase(struct bl_clause *c);
 struct bl_clause *bl_clause_new_fact(struct bl_pred *p, const bl_word *keys);
+// One with room for the keys inside of these arguments; NULL without memory.
+struct bl_clause *bl_clause_new(struct bl_pred *p, uint8_t inner);
 
 BL_INLINE bool bl_clause_is_visible(struct bl_clause *c, uint64_t generation) {
     // pairs with the release of the erasing thread; a late sight of a death
@@ -174,8 +183,17 @@ struct bl_clause_run {
     struct bl_clause **end;
 };
 // `key` has as many words as the predicate has arguments, at most
-// BL_INDEXED_ARGS of which are looked at.
-struct bl_clause_run bl_pred_match_keys(struct bl_pred *p, const bl_word *key);
+// BL_INDEXED_ARGS of which are looked at; `args` are the arguments themselves,
+// or NULL where none is compound.
+struct bl_clause_run bl_pred_match_keys(struct bl_pred *p, const bl_word *key,
+                                        const bl_word *args);
+
+// The keys of what stands inside a compound argument.
+BL_INLINE bl_word *bl_clause_inner(const struct bl_clause *c, uint32_t arg) {
+    const uint32_t before = c->inner & ((1u << arg) - 1);
+    return (bl_word *)(uintptr_t)&c
+        ->key[c->pred->arity + BL_INNER * (uint32_t)__builtin_popcount(before)];
+}
 
 // The key of a dereferenced argument: itself, its functor, or 0 for a variable.
 BL_INLINE bl_word bl_key_of(bl_word w) {

@@ -188,9 +188,27 @@ static bl_word *finished_code(struct bl_compiler *c) {
     return code;
 }
 
-static void set_keys(struct bl_clause *cl, bl_word head) {
-    for (uint32_t i = 0; i < cl->pred->arity; i++)
-        cl->key[i] = bl_key_of(bl_deref(bl_term_args(head)[i]));
+static struct bl_clause *new_clause(struct bl_pred *p, bl_word head) {
+    const bl_word *const args = p->arity > 0 ? bl_term_args(head) : NULL;
+    uint8_t inner = 0;
+    for (uint32_t i = 0; i < p->arity && i < BL_INDEXED_ARGS; i++)
+        inner |= (uint8_t)(bl_is_compound(bl_deref(args[i])) << i);
+    struct bl_clause *const cl = bl_clause_new(p, inner);
+    BL_CHECK(cl != NULL);
+    for (uint32_t i = 0; i < p->arity; i++)
+        cl->key[i] = bl_key_of(bl_deref(args[i]));
+    return cl;
+}
+
+static void set_inner_keys(struct bl_clause *cl, bl_word head) {
+    for (uint32_t left = cl->inner; left != 0; left &= left - 1) {
+        const uint32_t arg = (uint32_t)__builtin_ctz(left);
+        const bl_word t = bl_deref(bl_term_args(head)[arg]);
+        const uint32_t n = bl_functor_arity(bl_term_functor(t));
+        for (uint32_t i = 0; i < BL_INNER && i < n; i++)
+            bl_clause_inner(cl, arg)[i] =
+                bl_key_of(bl_deref(bl_term_args(t)[i]));
+    }
 }
 
 static bool is_plain_fact(bl_word head, bl_word body) {
@@ -240,10 +258,8 @@ static void note_head(struct bl_compiler *c, bl_word head) {
 static struct bl_clause *compile(struct bl_compiler *c, bl_word head,
                                  bl_word body) {
     const bl_word both[2] = {head, body};
-    struct bl_clause *const cl =
-        bl_clause_new_fact(c->pred, (bl_word[BL_MAX_ARITY]){0});
-    BL_CHECK(cl != NULL);
-    set_keys(cl, head);
+    struct bl_clause *const cl = new_clause(c->pred, head);
+    set_inner_keys(cl, head);
     if (is_plain_fact(head, body))
         return cl;
     cl->kind = BL_CLAUSE_CODE;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
 // Just-in-time indexing. A call with bound arguments asks for the index of the
-// first of them; where that leaves many clauses, for the next ones, and at
-// last for one over the first two bound arguments together. What was replaced
-// stays readable, since a running call may be going through it; as arrays
-// double, that is at most as much again as what is in use.
+// first of them, and where that leaves several clauses, for the next ones.
+// Where calls had to look at more clauses than making an index costs, one over
+// all that the call has bound is made: over several arguments together, and
+// over what stands first and second in a compound one. What was replaced stays
+// readable, since a running call may be going through it; as arrays double,
+// that is at most as much again as what is in use.
 // Source: the multi-argument indexing of YAP [SantosCosta-2007].
 //
 #include "logic/index.h"
@@ -13,11 +15,19 @@
 #include <string.h>
 
 enum {
-    GOOD_ENOUGH = 4, // clauses left: no further argument is looked at
-    PAIR_FROM = 16   // clauses left by one argument: try two
+    GOOD_ENOUGH = 4,    // clauses left: no further argument is looked at
+    WORTH = 4,          // an index costs as looking at each clause so often
+    LEAST_VISITS = 1024 // before an index over several places is made
 };
 
-#define NO_ARG UINT32_MAX
+// What a clause can be chosen by: the key of an argument, or what stands first
+// or second in a compound one. Sets of places are bits.
+static uint32_t inner_place(uint32_t arg, uint32_t i) {
+    return BL_INDEXED_ARGS + BL_INNER * arg + i;
+}
+
+// In place of what an atomic argument has not inside.
+#define NOTHING_INSIDE ((bl_word)1 << 62 | BL_FUN)
 
 // ---- arrays
 
@@ -79,18 +89,33 @@ struct bl_clauses *bl_clauses_add(struct bl_clauses *list, struct bl_clause *c,
 
 // ---- hash tables
 
-static bl_word pair_key(bl_word a, bl_word b) {
-    if (a == 0 || b == 0)
-        return 0;
-    const bl_word k = bl_index_hash(a) * 31 + b;
+static bl_word combine(bl_word sum, bl_word key) {
+    const bl_word k = bl_index_hash(sum) * 31 + key;
     return k == 0 ? 1 : k;
+}
+
+static bl_word key_at(const struct bl_clause *c, uint32_t place) {
+    if (place < BL_INDEXED_ARGS)
+        return c->key[place];
+    const uint32_t arg = (place - BL_INDEXED_ARGS) / BL_INNER;
+    const uint32_t i = (place - BL_INDEXED_ARGS) % BL_INNER;
+    if (c->inner >> arg & 1)
+        return bl_clause_inner(c, arg)[i];
+    return c->key[arg] == 0 ? 0 : NOTHING_INSIDE;
 }
 
 static bl_word clause_key(const struct bl_index *ix,
                           const struct bl_clause *c) {
-    if (ix->arg2 == NO_ARG)
+    if (ix->places == 0)
         return c->key[ix->arg];
-    return pair_key(c->key[ix->arg], c->key[ix->arg2]);
+    bl_word sum = 0;
+    for (uint32_t left = ix->places; left != 0; left &= left - 1) {
+        const bl_word key = key_at(c, (uint32_t)__builtin_ctz(left));
+        if (key == 0)
+            return 0;
+        sum = combine(sum, key);
+    }
+    return sum;
 }
 
 static void slot_add(struct bl_index *ix, bl_word key, struct bl_clause *c,
@@ -136,7 +161,8 @@ void bl_index_free(struct bl_index *ix) {
 }
 
 // NULL where the index would not tell clauses apart.
-static struct bl_index *build(struct bl_pred *p, uint32_t arg, uint32_t arg2) {
+static struct bl_index *build(struct bl_pred *p, uint32_t arg,
+                              uint32_t places) {
     const struct bl_clause_run run =
         bl_clauses_run(bl_load_relaxed(&p->clauses));
     const size_t n = (size_t)(run.end - run.at);
@@ -146,7 +172,7 @@ static struct bl_index *build(struct bl_pred *p, uint32_t arg, uint32_t arg2) {
     if (ix == NULL)
         return NULL;
     ix->arg = arg;
-    ix->arg2 = arg2;
+    ix->places = places;
     ix->mask = (uint32_t)(slots - 1);
     size_t variables = 0;
     for (size_t i = 0; i < n; i++) {
@@ -175,7 +201,7 @@ static struct bl_index *index_for(struct bl_pred *p, uint32_t arg) {
     pthread_mutex_lock(&p->lock);
     ix = bl_load_relaxed(&p->index[arg]);
     if (ix == NULL) {
-        ix = build(p, arg, NO_ARG);
+        ix = build(p, arg, 0);
         if (ix == NULL)
             bl_store_relaxed(&p->index_refused,
                              bl_load_relaxed(&p->index_refused) | 1u << arg);
@@ -186,50 +212,127 @@ static struct bl_index *index_for(struct bl_pred *p, uint32_t arg) {
     return ix;
 }
 
-// There is one index over two arguments: over those that were first asked for.
-static struct bl_index *pair_index(struct bl_pred *p, uint32_t a, uint32_t b) {
-    struct bl_index *ix = bl_load_acquire(&p->pair);
-    if (ix != NULL)
-        return ix->arg == a && ix->arg2 == b ? ix : NULL;
-    if (bl_load_relaxed(&p->index_refused) & 1u << 31)
-        return NULL;
-    pthread_mutex_lock(&p->lock);
-    ix = bl_load_relaxed(&p->pair);
-    if (ix == NULL) {
-        ix = build(p, a, b);
-        if (ix == NULL)
-            bl_store_relaxed(&p->index_refused,
-                             bl_load_relaxed(&p->index_refused) | 1u << 31);
-        else
-            bl_store_release(&p->pair, ix);
+// ---- several places
+
+// What a call has bound.
+struct bound {
+    uint32_t places;
+    uint32_t most; // keys that one argument tells apart
+    bl_word inner[BL_INDEXED_ARGS * BL_INNER];
+};
+
+static struct bl_index *find_several(struct bl_pred *p, uint32_t places) {
+    for (uint32_t i = 0; i < BL_SEVERAL; i++) {
+        struct bl_index *const ix = bl_load_acquire(&p->several[i]);
+        if (ix == NULL || ix->places == places)
+            return ix;
     }
-    pthread_mutex_unlock(&p->lock);
-    return ix != NULL && ix->arg == a && ix->arg2 == b ? ix : NULL;
+    return NULL;
 }
 
-static struct bl_clause_run best_of_pair(struct bl_pred *p, const uint32_t *arg,
-                                         const bl_word *key,
-                                         struct bl_clause_run best) {
-    struct bl_index *const ix = pair_index(p, arg[0], arg[1]);
+// One that is not worth its memory becomes a note of that.
+static struct bl_index *build_several(struct bl_pred *p,
+                                      const struct bound *bound) {
+    struct bl_index *ix = build(p, 0, bound->places);
+    if (ix != NULL && ix->keys / 2 < bound->most) {
+        bl_index_free(ix);
+        ix = NULL;
+    }
     if (ix == NULL)
+        ix = calloc(1, sizeof *ix + sizeof ix->slot[0]);
+    if (ix != NULL)
+        ix->places = bound->places;
+    return ix;
+}
+
+static struct bl_index *add_several(struct bl_pred *p,
+                                    const struct bound *bound) {
+    struct bl_index *ix = NULL;
+    pthread_mutex_lock(&p->lock);
+    for (uint32_t i = 0; i < BL_SEVERAL; i++) {
+        ix = bl_load_relaxed(&p->several[i]);
+        if (ix == NULL) {
+            ix = build_several(p, bound);
+            bl_store_release(&p->several[i], ix);
+            break;
+        }
+        if (ix->places == bound->places) // by another thread
+            break;
+        ix = NULL;
+    }
+    bl_store_relaxed(&p->visits, 0);
+    pthread_mutex_unlock(&p->lock);
+    return ix;
+}
+
+// Whether clauses were looked at so often that an index would have cost less.
+static bool is_worth_it(struct bl_pred *p, uint64_t more) {
+    if (bl_load_relaxed(&p->several[BL_SEVERAL - 1]) != NULL)
+        return false;
+    const struct bl_clauses *const list = bl_load_acquire(&p->clauses);
+    const uint64_t n = bl_load_relaxed(&list->end);
+    // No addition in one step: a visit more or less is the same.
+    const uint64_t visits = bl_load_relaxed(&p->visits) + more;
+    bl_store_relaxed(&p->visits, visits);
+    return visits > LEAST_VISITS && visits > WORTH * n;
+}
+
+static void look_inside(struct bound *bound, uint32_t arg, bl_word t) {
+    if (!bl_is_compound(t))
+        return;
+    const uint32_t n = bl_functor_arity(bl_term_functor(t));
+    for (uint32_t i = 0; i < BL_INNER && i < n; i++) {
+        const bl_word key = bl_key_of(bl_deref(bl_term_args(t)[i]));
+        const uint32_t place = inner_place(arg, i);
+        bound->inner[place - BL_INDEXED_ARGS] = key;
+        bound->places |= (uint32_t)(key != 0) << place;
+    }
+}
+
+static bl_word bound_key(const struct bound *bound, const bl_word *key) {
+    bl_word sum = 0;
+    for (uint32_t left = bound->places; left != 0; left &= left - 1) {
+        const uint32_t at = (uint32_t)__builtin_ctz(left);
+        sum = combine(sum, at < BL_INDEXED_ARGS
+                               ? key[at]
+                               : bound->inner[at - BL_INDEXED_ARGS]);
+    }
+    return sum;
+}
+
+static struct bl_clause_run
+best_of_several(struct bl_pred *p, struct bound *bound, const bl_word *key,
+                const bl_word *args, struct bl_clause_run best) {
+    for (uint32_t left = bound->places; args != NULL && left != 0;
+         left &= left - 1) {
+        const uint32_t i = (uint32_t)__builtin_ctz(left);
+        if (bl_tag(key[i]) == BL_FUN)
+            look_inside(bound, i, bl_deref(args[i]));
+    }
+    if ((bound->places & (bound->places - 1)) == 0) // one place at most
         return best;
-    const struct bl_clause_run r = bl_index_find(ix, pair_key(key[0], key[1]));
+    struct bl_index *ix = find_several(p, bound->places);
+    if (ix == NULL && is_worth_it(p, (uint64_t)(best.end - best.at)))
+        ix = add_several(p, bound);
+    if (ix == NULL || ix->keys == 0)
+        return best;
+    const struct bl_clause_run r = bl_index_find(ix, bound_key(bound, key));
     return r.end - r.at < best.end - best.at ? r : best;
 }
 
-struct bl_clause_run bl_pred_match_keys(struct bl_pred *p, const bl_word *key) {
+struct bl_clause_run bl_pred_match_keys(struct bl_pred *p, const bl_word *key,
+                                        const bl_word *args) {
     struct bl_clause_run best = bl_clauses_run(bl_load_acquire(&p->clauses));
     if (best.end - best.at < BL_INDEX_FROM)
         return best;
     const uint32_t n = p->arity < BL_INDEXED_ARGS ? p->arity : BL_INDEXED_ARGS;
-    uint32_t arg[BL_INDEXED_ARGS];
-    bl_word keys[BL_INDEXED_ARGS];
-    uint32_t bound = 0;
+    struct bound bound;
+    bound.places = 0;
+    bound.most = 1;
     for (uint32_t i = 0; i < n; i++) {
         if (key[i] == 0)
             continue;
-        arg[bound] = i;
-        keys[bound++] = key[i];
+        bound.places |= 1u << i;
         struct bl_index *const ix = index_for(p, i);
         if (ix == NULL)
             continue;
@@ -238,10 +341,10 @@ struct bl_clause_run bl_pred_match_keys(struct bl_pred *p, const bl_word *key) {
             best = r;
         if (best.end - best.at <= GOOD_ENOUGH)
             return best;
+        if (ix->keys > bound.most)
+            bound.most = ix->keys;
     }
-    if (bound >= 2 && best.end - best.at >= PAIR_FROM)
-        return best_of_pair(p, arg, keys, best);
-    return best;
+    return best_of_several(p, &bound, key, args, best);
 }
 
 // ---- keeping them
@@ -254,29 +357,49 @@ static void drop(struct bl_pred *p, _Atomic(struct bl_index *) *where) {
     bl_keep_index(p, ix);
 }
 
+// The last one takes its place: the first NULL ends them.
+static void drop_several(struct bl_pred *p, uint32_t at) {
+    struct bl_index *const ix = bl_load_relaxed(&p->several[at]);
+    uint32_t last = at;
+    while (last + 1 < BL_SEVERAL &&
+           bl_load_relaxed(&p->several[last + 1]) != NULL)
+        last++;
+    bl_store_release(&p->several[at], bl_load_relaxed(&p->several[last]));
+    bl_store_release(&p->several[last], NULL);
+    bl_keep_index(p, ix);
+}
+
 void bl_index_drop(struct bl_pred *p) {
     for (uint32_t i = 0; i < BL_INDEXED_ARGS; i++)
         drop(p, &p->index[i]);
-    drop(p, &p->pair);
+    while (bl_load_relaxed(&p->several[0]) != NULL)
+        drop_several(p, 0);
     bl_store_relaxed(&p->index_refused, 0);
 }
 
-static void update(struct bl_pred *p, _Atomic(struct bl_index *) *where,
-                   struct bl_clause *c, bool at_end) {
-    struct bl_index *const ix = bl_load_relaxed(where);
-    if (ix == NULL)
-        return;
+// Takes the clause into the index; false where it has to go.
+static bool take_in(struct bl_index *ix, struct bl_clause *c, bool at_end) {
     const bl_word key = clause_key(ix, c);
     if (key == 0 || ix->has_variables || ix->keys * 2 > ix->mask ||
-        bl_load_relaxed(&ix->column) != NULL) {
-        drop(p, where);
-        return;
-    }
+        bl_load_relaxed(&ix->column) != NULL)
+        return false;
     slot_add(ix, key, c, at_end);
+    return true;
+}
+
+static void update_several(struct bl_pred *p, struct bl_clause *c,
+                           bool at_end) {
+    // a refusal may be wrong once there are twice as many clauses
+    const bool anew = bl_is_pow2(p->count);
+    for (uint32_t i = BL_SEVERAL; i-- > 0;) {
+        struct bl_index *const ix = bl_load_relaxed(&p->several[i]);
+        if (ix != NULL && (ix->keys > 0 ? !take_in(ix, c, at_end) : anew))
+            drop_several(p, i);
+    }
 }
 
 static void erase_from(struct bl_index *ix, const struct bl_clause *c) {
-    if (ix == NULL || clause_key(ix, c) == 0)
+    if (ix == NULL || ix->keys == 0 || clause_key(ix, c) == 0)
         return;
     struct bl_index_slot *const s = bl_index_slot_of(ix, clause_key(ix, c));
     struct bl_clauses *const list = bl_load_relaxed(&s->list);
@@ -294,15 +417,19 @@ void bl_index_erase(struct bl_pred *p, struct bl_clause *c) {
     p->dead -= dropped;
     for (uint32_t i = 0; i < BL_INDEXED_ARGS; i++)
         erase_from(bl_load_relaxed(&p->index[i]), c);
-    erase_from(bl_load_relaxed(&p->pair), c);
+    for (uint32_t i = 0; i < BL_SEVERAL; i++)
+        erase_from(bl_load_relaxed(&p->several[i]), c);
 }
 
 void bl_index_add(struct bl_pred *p, struct bl_clause *c, bool at_end) {
     const uint32_t n = p->arity < BL_INDEXED_ARGS ? p->arity : BL_INDEXED_ARGS;
-    for (uint32_t i = 0; i < n; i++)
-        update(p, &p->index[i], c, at_end);
-    update(p, &p->pair, c, at_end);
-    // a refusal may be wrong once there are twice as many clauses
+    for (uint32_t i = 0; i < n; i++) {
+        struct bl_index *const ix = bl_load_relaxed(&p->index[i]);
+        if (ix != NULL && !take_in(ix, c, at_end))
+            drop(p, &p->index[i]);
+    }
+    update_several(p, c, at_end);
+    // as there
     if (bl_is_pow2(p->count))
         bl_store_relaxed(&p->index_refused, 0);
 }

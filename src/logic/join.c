@@ -249,7 +249,7 @@ BL_INLINE struct bl_clause_run facts_for(const struct bl_join *j,
                      ? 0
                      : value_of(&j->arg[i], answer, NULL);
     }
-    return bl_pred_match_keys(j->p, key);
+    return bl_pred_match_keys(j->p, key, NULL);
 }
 
 BL_INLINE bool fact_matches(const struct bl_join *j, const uint64_t *answer,

@@ -748,7 +748,7 @@ E_UNDEFINED : {
 E_CLAUSES : {
     struct filter f;
     filter_init(&f, p, m->x);
-    struct bl_clause_run run = bl_pred_match_keys(p, f.key);
+    struct bl_clause_run run = bl_pred_match_keys(p, f.key, m->x);
     run.at = next_match(&f, run.at, run.end);
     if (run.at == run.end)
         goto fail;
@@ -786,7 +786,7 @@ E_DYNAMIC : {
     const uint64_t generation = bl_load_acquire(&bl_generation);
     struct filter f;
     filter_init(&f, p, m->x);
-    struct bl_clause_run run = bl_pred_match_keys(p, f.key);
+    struct bl_clause_run run = bl_pred_match_keys(p, f.key, m->x);
     run.at = next_visible(&f, run.at, run.end, generation);
     if (run.at == run.end)
         goto fail;
