@@ -88,6 +88,10 @@ static bool back_from_pool(void *at, size_t units) {
     return false;
 }
 
+bool bl_back_unit_from_pool(void *at) {
+    return wants_pool() && back_from_pool(at, 1);
+}
+
 int bl_back_base(void *at, size_t bytes) {
     const int result = bl_os.map(at, bytes, BL_OS_BASE_PAGES);
     if (result < 0) {
@@ -191,16 +195,24 @@ static void move_marks(char *from, size_t units, char *to) {
     }
 }
 
-void bl_move_or_copy_units(void *from, size_t units, void *to) {
-    const size_t bytes = units << BL_HUGE_SHIFT;
+// False: copied, and what was at `from` is ordinary memory at `to`. Ends the
+// program without memory.
+static bool move_or_copy(void *from, size_t bytes, void *to) {
     if (bl_os.move(from, bytes, to) == 0)
-        return;
+        return true;
     if (bl_os.map(to, bytes, BL_OS_BASE_PAGES) < 0)
         bl_fatal("the kernel refuses to move memory, and to map more");
     bl_os.advise_huge(to, bytes);
     __builtin_memcpy(to, from, bytes);
     bl_os.unmap(from, bytes);
-    mark_hugetlb(to, units, false);
+    return false;
+}
+
+void bl_move_or_copy_units(void *from, size_t units, void *to) {
+    if (move_or_copy(from, units << BL_HUGE_SHIFT, to))
+        move_marks(from, units, to);
+    else
+        mark_hugetlb(from, units, false);
 }
 
 // A stretch may be of several mappings, and Linux before 6.17 moves one at a
@@ -215,8 +227,10 @@ static int move_stretch(char *from, size_t units, char *to) {
     if (one < 0)
         return one;
     const int two = move_stretch(from + first, units - half, to + first);
-    if (two < 0) // its place is free, so as a rule this cannot fail too
-        bl_move_or_copy_units(to, half, from);
+    if (two < 0) { // its place is free, so as a rule this cannot fail too
+        if (!move_or_copy(to, first, from))
+            mark_hugetlb(from, half, false);
+    }
     return two;
 }
 

@@ -44,6 +44,8 @@ uint64_t *bl_hugetlb_bits(void); // one per unit of the territory
 // Maps `units` units at `at` as the policy says; 0 or -errno. Advice refused
 // is counted and no failure.
 int bl_back_units(void *at, size_t units);
+// False where the policy does not want the pool, or the pool has none.
+bool bl_back_unit_from_pool(void *at);
 // Base pages now and later.
 int bl_back_base(void *at, size_t bytes);
 void bl_unback(void *at, size_t bytes);
@@ -56,7 +58,7 @@ int bl_fill_units(void *at, size_t units, size_t *warm);
 void bl_count_units(size_t before, size_t after);
 // All or none; 0 or -errno.
 int bl_move_units(void *from, size_t units, void *to);
-// Ordinary memory, to where nothing is mapped; ends the program without memory.
+// To where nothing is mapped; ends the program without memory.
 void bl_move_or_copy_units(void *from, size_t units, void *to);
 bool bl_thrifty(void); // address space is limited: map no more than asked for
 
@@ -110,6 +112,9 @@ void bl_run_address_free(uint32_t run, size_t units);
 bool bl_unit_is_seed(const void *at);
 // One free address of the small part, or NULL.
 void *bl_unit_address_take(void);
+// A unit of the small part whose memory costs no first touch, a warm one or one
+// of the pool; NULL: there is none. Counted as one in use.
+void *bl_unit_take_ready(void);
 
 static inline size_t bl_small_index(const void *at) {
     return ((uintptr_t)at - bl_territory.small) >> BL_HUGE_SHIFT;

@@ -9,7 +9,8 @@
 // last unit is taken whole where it covers half of it. Where units are warm one
 // of them is the last: it costs nothing, and a tail would become a unit more
 // each time that such an object is made, grows and goes. And no more than 1/25
-// of a large heap is tails.
+// of a large heap is tails. A tail that an object has grown over is copied to a
+// warm unit, or one of the pool, which takes its place.
 //
 // Invariant of a run in use: mapped >= bytes, mapped <= 2^order units, and
 // [start, start + mapped) is mapped; of a warm one: `warm_units` of its units
@@ -233,8 +234,33 @@ void bl_run_release(struct bl_run *run) {
     bl_lock_release(&bl_lock_reservoir);
 }
 
-// First the rest of a tail unit, by base pages like the tail itself, then
-// units; a tail that fills its unit becomes huge.
+// The unit of which `tail` bytes are base pages, as large as a whole one now.
+// Only the caller of realloc may look at it meanwhile. So a warm unit, or one
+// of the pool, takes its place; else a fresh huge page does, which is dear.
+static bool complete_tail(char *unit, size_t tail) {
+    if (bl_back_base(unit + tail, BL_HUGE_SIZE - tail) < 0)
+        return false;
+    char *ready = bl_unit_take_ready();
+    if (ready == NULL) {
+        bl_hugify(unit);
+        return true;
+    }
+    __builtin_memcpy(ready, unit, tail);
+    drain(unit, BL_HUGE_SIZE);
+    bl_move_or_copy_units(ready, 1, unit);
+    bl_unit_address_free(ready, 1);
+    BL_COUNT(tails_replaced);
+    return true;
+}
+
+static bool grow_tail(char *start, size_t old, size_t mapped) {
+    const size_t unit = bl_align_down(old, BL_HUGE_SIZE);
+    if (mapped >= unit + BL_HUGE_SIZE)
+        return complete_tail(start + unit, old - unit);
+    return bl_back_base(start + old, mapped - old) == 0;
+}
+
+// Units behind the last one first, since those can be undone.
 static bool grow_locked(struct bl_run *run, size_t bytes) {
     const size_t mapped = mapped_for(bytes, true);
     if (mapped > block_bytes(run))
@@ -242,17 +268,14 @@ static bool grow_locked(struct bl_run *run, size_t bytes) {
     char *start = start_of(run);
     const size_t old = run->mapped;
     const size_t next = bl_align_up(old, BL_HUGE_SIZE);
-    const size_t first = mapped < next ? mapped : next;
-    if (first > old && bl_back_base(start + old, first - old) < 0)
-        return false;
+    const size_t more = mapped > next ? mapped - next : 0;
     size_t warm = 0;
-    if (mapped > next && fill(start + next, mapped - next, &warm) < 0) {
-        if (first > old)
-            bl_unback(start + old, first - old);
+    if (more > 0 && fill(start + next, more, &warm) < 0)
+        return false;
+    if (next > old && !grow_tail(start, old, mapped)) {
+        drain(start + next, more);
         return false;
     }
-    if (first > old && first == next)
-        bl_hugify(start + next - BL_HUGE_SIZE);
     set_mapped(run, mapped);
     BL_COUNT(runs_grown);
     return true;

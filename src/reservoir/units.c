@@ -137,6 +137,28 @@ static char *take_warm(void) {
     return NULL;
 }
 
+static char *take_from_pool(void) {
+    char *at = bl_reservoir_has_hugetlb() ? bl_unit_address_take() : NULL;
+    if (at == NULL)
+        return NULL;
+    if (bl_back_unit_from_pool(at)) {
+        BL_COUNT(units_fresh);
+        bl_count_units(0, 1);
+        return at;
+    }
+    bl_unit_address_free(at, 1);
+    return NULL;
+}
+
+void *bl_unit_take_ready(void) {
+    char *at = take_warm();
+    if (at != NULL && bl_unit_is_seed(at)) { // base pages
+        bl_warm_push(at, 1, 0);
+        return NULL;
+    }
+    return at != NULL ? at : take_from_pool();
+}
+
 static bool bit_is_set(size_t unit) {
     return bl_unit_bits()[unit / 64].free >> (unit % 64) & 1;
 }

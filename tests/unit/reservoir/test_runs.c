@@ -96,6 +96,70 @@ TEST(a_run_grows_in_place) {
     bl_reservoir_check();
 }
 
+// The warm unit came after the tail: no run of then had a use for it.
+TEST(a_warm_unit_replaces_a_tail) {
+    start_with(BL_BACKING_THP);
+    assert_ptr_ne(bl_run_acquire(BL_SMALL_HEAP_UNITS << BL_HUGE_SHIFT, 1),
+                  NULL);
+    struct bl_run *const other = bl_run_acquire(BL_HUGE_SIZE, 1);
+    assert_ptr_ne(other, NULL);
+    memset(bl_run_start(other), 0xaa, BL_HUGE_SIZE);
+    struct bl_run *const run = bl_run_acquire(3 * BL_MIB + BL_MIB / 4, 1);
+    assert_ptr_ne(run, NULL);
+    expect_size_ne(run->mapped & (BL_HUGE_SIZE - 1), 0);
+    fill(run, 0, 3 * BL_MIB + BL_MIB / 4);
+    bl_run_release(other);
+    const uint64_t units = bl_load_relaxed(&bl_stats.units_now);
+    assert_true(bl_run_resize(run, 4 * BL_MIB));
+    check(run, 3 * BL_MIB + BL_MIB / 4);
+    fill(run, 0, 4 * BL_MIB);
+    check(run, 4 * BL_MIB);
+    expect_size_eq(bl_load_relaxed(&bl_stats.tails_replaced), 1);
+    expect_size_eq(bl_load_relaxed(&bl_stats.units_now), units - 1);
+    expect_size_eq(bl_load_relaxed(&bl_stats.units_warm_now), 0);
+    bl_run_release(run);
+    bl_reservoir_check();
+}
+
+#define POOL 128
+
+// A unit of the pool, then a tail; beside a run that allows for tails.
+static struct bl_run *with_a_tail(void) {
+    start_with(BL_BACKING_AUTO);
+    fake_os_set_pool(POOL);
+    assert_ptr_ne(bl_run_acquire(BL_SMALL_HEAP_UNITS << BL_HUGE_SHIFT, 1),
+                  NULL);
+    struct bl_run *const run = bl_run_acquire(3 * BL_MIB + BL_MIB / 4, 1);
+    assert_ptr_ne(run, NULL);
+    expect_size_ne(run->mapped & (BL_HUGE_SIZE - 1), 0);
+    fill(run, 0, 3 * BL_MIB + BL_MIB / 4);
+    return run;
+}
+
+static void check_replaced(struct bl_run *run, size_t from_pool) {
+    check(run, 3 * BL_MIB + BL_MIB / 4);
+    expect_size_eq(bl_load_relaxed(&bl_stats.tails_replaced), 1);
+    expect_size_eq(fake_os_pool_bytes(bl_run_start(run), 4 * BL_MIB),
+                   from_pool);
+    bl_run_release(run);
+    bl_reservoir_purge(true);
+    bl_reservoir_check();
+    expect_size_eq(fake_os_pool(), POOL - BL_SMALL_HEAP_UNITS);
+}
+
+TEST(a_unit_of_the_pool_replaces_a_tail) {
+    struct bl_run *const run = with_a_tail();
+    assert_true(bl_run_resize(run, 4 * BL_MIB));
+    check_replaced(run, 4 * BL_MIB);
+}
+
+TEST(a_unit_that_cannot_move_is_copied) {
+    struct bl_run *const run = with_a_tail();
+    fake_os_fail(1, ENOMEM, FAKE_BIT(FAKE_MOVE), true);
+    assert_true(bl_run_resize(run, 4 * BL_MIB));
+    check_replaced(run, 2 * BL_MIB);
+}
+
 TEST(a_run_moves_without_copying) {
     start_with(BL_BACKING_THP);
     struct bl_run *run = bl_run_acquire(10 * BL_MIB, 1);
