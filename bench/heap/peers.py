@@ -6,20 +6,27 @@ commands, such as reasoners.
     peers.py [--micro=heap-micro [--scenario=NAME...]]
              [--replay=heap-replay --trace=T...]
              [--program=NAME=COMMAND... [--same=PATTERN]]
-             [--rounds=7] [--time=cpu|wall] [--save=FILE]
+             [--rounds=7] [--time=cpu|wall] [--warm=MIB] [--save=FILE]
              NAME=LIBRARY[,VAR=VALUE...]...
 
-Allocators run in turn, A B ... B A, after one round that is not counted; each
-row is a program, each allocator has its time and its peak memory as ratios to
-glibc's, the median over the rounds with their spread (the middle half), and the
-system time in seconds. An empty LIBRARY is glibc; it need not be named. What a
-COMMAND takes from a hugetlb pool counts as its memory. Runs of one COMMAND must
-end alike: the same exit status, and the same lines that match PATTERN. --save
+Allocators run in turn, after one round that is not counted; each row is a
+program, each allocator has its time and its peak memory as ratios to glibc's,
+the median over the rounds with their spread (the middle half), and the system
+time in seconds. An empty LIBRARY is glibc; it need not be named. What a COMMAND
+takes from a hugetlb pool counts as its memory. Runs of one COMMAND must end
+alike: the same exit status, and the same lines that match PATTERN. --save
 appends every run as a line of JSON.
+
+A virtual machine may give free huge pages back to its host, and a run that
+comes after one on base pages then pays for backing them anew: 9 ms each where
+it takes .3 ms after a run on huge pages. So each allocator follows each other
+one equally often in as many rounds as there are allocators [Williams-1949], and
+--warm has a process touch so much memory on huge pages before each run.
 """
 
 import argparse
 import json
+import mmap
 import os
 import re
 import shlex
@@ -71,6 +78,7 @@ def arguments():
     parser.add_argument("--same", default="^s |^(un)?sat|SATISFIABLE")
     parser.add_argument("--rounds", type=rounds, default=7)
     parser.add_argument("--time", choices=("cpu", "wall"), default="cpu")
+    parser.add_argument("--warm", type=int, default=0, metavar="MIB")
     parser.add_argument("--save", help="file for every run")
     parser.add_argument("allocators", nargs="+", type=allocator)
     return parser.parse_args()
@@ -142,6 +150,27 @@ def run_command(command, environment, ending):
             "wall": wall, "kib": used.ru_maxrss + most}
 
 
+def warm_up(mib):
+    """Leaves so much free memory backed by the host, in huge pages."""
+    child = os.fork() if mib > 0 else None
+    if child == 0:
+        memory = mmap.mmap(-1, mib << 20)
+        memory.madvise(mmap.MADV_HUGEPAGE)
+        for at in range(0, mib << 20, mmap.PAGESIZE):
+            memory[at] = 1
+        os._exit(0)
+    if child:
+        os.waitpid(child, 0)
+
+
+def order(count, turn):
+    """The row of a Latin square in which each follows each other equally often
+    over `count` rows, or twice as many where that is odd [Williams-1949]."""
+    first = [i // 2 if i % 2 == 0 else count - 1 - i // 2 for i in range(count)]
+    row = [(place + turn) % count for place in first]
+    return row[::-1] if count % 2 == 1 and turn // count % 2 == 1 else row
+
+
 def save(args, program, name, turn, figures):
     if args.save:
         with open(args.save, "a", encoding="utf-8") as out:
@@ -153,8 +182,9 @@ def measure(args, program, run, allocators):
     """What each allocator took in each counted round."""
     results = {name: [] for name, _ in allocators}
     for turn in range(args.rounds + 1):
-        order = allocators if turn % 2 == 0 else allocators[::-1]
-        for name, settings in order:
+        for i in order(len(allocators), turn):
+            name, settings = allocators[i]
+            warm_up(args.warm)
             figures = run({**os.environ, **settings})
             save(args, program, name, turn, figures)
             if turn > 0:

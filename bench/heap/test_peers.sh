@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # test_peers.sh LIBRARY: a row for a program, all of its runs saved; one that
-# ends in another way under another allocator is no measurement.
+# ends in another way under another allocator is no measurement. Orders: each
+# follows each other equally often.
 set -eu
 
 library=$1
@@ -15,7 +16,7 @@ fail() {
     exit 1
 }
 
-python3 "$peers" --rounds=2 --save="$folder/runs" \
+python3 "$peers" --rounds=2 --warm=8 --save="$folder/runs" \
     --program="sums=sha256sum $peers" "ours=$library,BIGLEAF_PAGES=thp" \
     >"$folder/table"
 grep -q '^| sums |.*\[.*\]' "$folder/table" || fail "no row"
@@ -28,4 +29,15 @@ if python3 "$peers" --rounds=2 --same=BIGLEAF_PAGES --program="other=env" \
 fi
 grep -q "peers.py: other ended with 0, .*before with 0" "$folder/message" ||
     fail "no clear line"
+PYTHONPATH="$(dirname "$0")" python3 -c '
+import peers
+for count, rows in (2, 2), (3, 6), (4, 4), (5, 10), (6, 6):
+    pairs = []
+    for turn in range(rows):
+        row = peers.order(count, turn)
+        assert sorted(row) == list(range(count)), row
+        pairs += zip(row, row[1:])
+    counts = {pairs.count(pair) for pair in pairs}
+    assert len(counts) == 1 and len(set(pairs)) == count * (count - 1), count
+' || fail "an order is not balanced"
 echo "1 passed, 0 failed, 0 skipped"
