@@ -31,9 +31,19 @@ static struct served {
     size_t most;
 } all_served[BL_POOLS_RESERVED]; // lock:bl_lock_locals
 
+// This thread's end has begun. Destructors that run after ours may allocate all
+// the same, and of the last of them nobody is told.
+static _Thread_local bool is_ending __attribute__((tls_model("initial-exec")));
+
 static void on_thread_end(void *local) {
     (void)local;
+    is_ending = true;
     bl_local_detach();
+}
+
+void bl_local_leave(void) {
+    if (BL_UNLIKELY(is_ending))
+        bl_local_detach();
 }
 
 static bool start_once(void) {

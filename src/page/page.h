@@ -374,6 +374,8 @@ void bl_pool_init(struct bl_pool *pool, const char *name, size_t block_bytes,
 void bl_locals_serve(uint32_t index, size_t above, size_t most);
 // Gives up the calling thread's local: pages with free blocks become global.
 void bl_local_detach(void);
+// The same where the thread is about to end: after each allocation then.
+void bl_local_leave(void);
 
 // Returns the cached blocks of the calling thread to their pages, and gives
 // back the empty pages that it keeps, one to an entry at most.
