@@ -57,7 +57,9 @@ void *bl_out_of_memory(void) {
 
 static void *class_alloc(uint32_t c) {
     struct bl_local *local = bl_local_self();
-    return local ? bl_class_alloc(local, &bl_class_pools[c]) : NULL;
+    void *p = local ? bl_class_alloc(local, &bl_class_pools[c]) : NULL;
+    bl_local_leave();
+    return p;
 }
 
 // A small heap has no fragments that would fill the holes which objects of
@@ -72,9 +74,7 @@ static size_t longest_span(void) {
                : BL_SPAN_MAX;
 }
 
-static void *large_alloc(size_t bytes, size_t align, bool *zeroed) {
-    if (bytes > PTRDIFF_MAX)
-        return NULL;
+static void *span_or_run(size_t bytes, size_t align, bool *zeroed) {
     const bool short_span =
         bytes <= BL_HUGE_SIZE / 2 && align <= BL_HUGE_SIZE / 2;
     if (short_span || (bytes <= longest_span() && align <= BL_SLICE_BYTES)) {
@@ -89,6 +89,14 @@ static void *large_alloc(size_t bytes, size_t align, bool *zeroed) {
     struct bl_run *run = bl_run_acquire(bytes, align);
     *zeroed = run != NULL && run->dirty == 0;
     return run ? bl_run_start(run) : NULL;
+}
+
+static void *large_alloc(size_t bytes, size_t align, bool *zeroed) {
+    if (bytes > PTRDIFF_MAX)
+        return NULL;
+    void *p = span_or_run(bytes, align, zeroed);
+    bl_local_leave();
+    return p;
 }
 
 // Not inlined, so that the way to the libc's heap needs no frame.

@@ -49,10 +49,11 @@ void bl_chain_remove(struct bl_entry *entry, struct bl_page *page) {
 }
 
 // Release: pairs with claim_whole(). Whoever takes the page back there has seen
-// all that its owner did to it.
+// all that its owner did to it; so the owner reads no more of it afterwards.
 void bl_full_push(struct bl_entry *entry, struct bl_page *page) {
+    const bool on_no_list = bl_page_is_of_class(page);
     bl_store_release(&page->state, BL_PAGE_FULL);
-    if (bl_page_is_of_class(page))
+    if (on_no_list)
         return;
     page->prev = NULL;
     page->next = entry->full;

@@ -8,6 +8,11 @@
 // from a page, is always a local, and a report to it is never lost: it waits
 // on the parked local until somebody takes that over or drains it.
 //
+// A pool that is no size class is deleted by one thread for all locals. Others
+// do not use it then, but they come upon its pages by themselves: when they
+// take up reports, give back empty pages, or end. So whoever touches the
+// entries of such a pool, but for a call of its own, holds bl_lock_locals.
+//
 #include "page/internal.h"
 
 #include <pthread.h>
@@ -26,9 +31,19 @@ static struct served {
     size_t most;
 } all_served[BL_POOLS_RESERVED]; // lock:bl_lock_locals
 
+// This thread's end has begun. Destructors that run after ours may allocate all
+// the same, and of the last of them nobody is told.
+static _Thread_local bool is_ending __attribute__((tls_model("initial-exec")));
+
 static void on_thread_end(void *local) {
     (void)local;
+    is_ending = true;
     bl_local_detach();
+}
+
+void bl_local_leave(void) {
+    if (BL_UNLIKELY(is_ending))
+        bl_local_detach();
 }
 
 static bool start_once(void) {
@@ -142,10 +157,12 @@ void bl_local_detach(void) {
         return;
     bl_caches_return(local);
     bl_revived_drain(local, local);
-    for (unsigned i = 0; i < BL_POOLS_MAX; i++)
+    for (unsigned i = 0; i < BL_POOLS_RESERVED; i++)
+        give_up_entry(&local->entries[i]);
+    bl_lock_acquire(&bl_lock_locals);
+    for (unsigned i = BL_POOLS_RESERVED; i < BL_POOLS_MAX; i++)
         give_up_entry(&local->entries[i]);
     bl_thread = (struct bl_thread){NULL, 0, 0};
-    bl_lock_acquire(&bl_lock_locals);
     bl_lock_acquire(&bl_lock_pages);
     while (local->void_count > 0)
         bl_slices_give(local->voids[--local->void_count], 1);
@@ -198,6 +215,17 @@ static void take_up(struct bl_page *page, struct bl_local *from,
         bl_page_emptied(page);
 }
 
+// Of a parked local, whose list only who has the lock takes up.
+static void take_up_guarded(struct bl_page *page, struct bl_local *from,
+                            struct bl_local *self) {
+    const bool guard = from == self && !bl_page_is_of_class(page);
+    if (guard)
+        bl_lock_acquire(&bl_lock_locals);
+    take_up(page, from, self);
+    if (guard)
+        bl_lock_release(&bl_lock_locals);
+}
+
 bool bl_revived_drain(struct bl_local *local, struct bl_local *self) {
     if (bl_load_relaxed(&local->revived) == NULL)
         return false;
@@ -206,7 +234,7 @@ bool bl_revived_drain(struct bl_local *local, struct bl_local *self) {
     const bool any = page != NULL;
     while (page) {
         struct bl_page *next = page->revived_next;
-        take_up(page, local, self);
+        take_up_guarded(page, local, self);
         page = next;
     }
     return any;
@@ -280,28 +308,34 @@ static bool is_worth_a_look(const struct bl_local *local) {
 }
 
 static void take_back_whole(struct bl_local *self) {
+    bl_revived_drain(self, self);
     bl_lock_acquire(&bl_lock_locals);
     bl_store_relaxed(&whole_reports, false);
     for (struct bl_local *l = all_locals; l; l = l->next) {
-        if (l == self)
-            bl_revived_drain(l, l);
-        else if (is_worth_a_look(l))
+        if (l != self && is_worth_a_look(l))
             take_back(l);
     }
     bl_lock_release(&bl_lock_locals);
+}
+
+static void drop_empty_page(struct bl_entry *entry) {
+    struct bl_page *page = entry->first;
+    if (page == &bl_no_page || page->used > 0 || bl_page_is_reported(page))
+        return;
+    bl_chain_remove(entry, page);
+    bl_page_drop(page);
 }
 
 void bl_local_empty(struct bl_local *local) {
     if (bl_load_relaxed(&whole_reports))
         take_back_whole(local);
     bl_caches_return(local);
-    for (unsigned i = 0; i < BL_POOLS_MAX; i++) {
-        struct bl_page *page = local->entries[i].first;
-        if (page == &bl_no_page || page->used > 0 || bl_page_is_reported(page))
-            continue;
-        bl_chain_remove(&local->entries[i], page);
-        bl_page_drop(page);
-    }
+    for (unsigned i = 0; i < BL_POOLS_RESERVED; i++)
+        drop_empty_page(&local->entries[i]);
+    bl_lock_acquire(&bl_lock_locals);
+    for (unsigned i = BL_POOLS_RESERVED; i < BL_POOLS_MAX; i++)
+        drop_empty_page(&local->entries[i]);
+    bl_lock_release(&bl_lock_locals);
 }
 
 void bl_local_trim(struct bl_local *local) {

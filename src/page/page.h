@@ -126,9 +126,9 @@ struct bl_local {
     // [i]: of the smallest class for i steps of bytes.
     struct bl_cache *direct[BL_DIRECT_SIZES];
     struct bl_cache caches[BL_POOLS_RESERVED];
-    struct bl_entry entries[BL_POOLS_MAX];
-    _Atomic(struct bl_page *) revived; // reported, most recent first
-    _Atomic(uint32_t) whole;           // about so many of them are
+    struct bl_entry entries[BL_POOLS_MAX]; // see local.c
+    _Atomic(struct bl_page *) revived;     // reported, most recent first
+    _Atomic(uint32_t) whole;               // about so many of them are
     uint32_t whole_worth; // lock:bl_lock_locals, so many are worth a look
     uint32_t voids[BL_VOIDS_MAX]; // slices kept for the next pages
     uint32_t void_count;
@@ -374,6 +374,8 @@ void bl_pool_init(struct bl_pool *pool, const char *name, size_t block_bytes,
 void bl_locals_serve(uint32_t index, size_t above, size_t most);
 // Gives up the calling thread's local: pages with free blocks become global.
 void bl_local_detach(void);
+// The same where the thread is about to end: after each allocation then.
+void bl_local_leave(void);
 
 // Returns the cached blocks of the calling thread to their pages, and gives
 // back the empty pages that it keeps, one to an entry at most.

@@ -145,9 +145,16 @@ static struct bl_run *take_filled(unsigned order, size_t offset, size_t bytes) {
     return NULL;
 }
 
+// Blocks of addresses are aligned within the large part, and it only so far.
+#define ALIGN_MAX BL_METADATA_BYTES
+_Static_assert(BL_FIRST_TERRITORY % ALIGN_MAX == 0 &&
+                   BL_TERRITORY_BYTES % ALIGN_MAX == 0 &&
+                   BL_SMALL_BYTES % ALIGN_MAX == 0,
+               "the large part starts at a multiple of it");
+
 // Room for twice the size, and for the alignment; false: no such addresses.
 static bool order_for(size_t bytes, size_t align, unsigned *order) {
-    if (bytes > BL_LARGE_BYTES / 2)
+    if (bytes > BL_LARGE_BYTES / 2 || align > ALIGN_MAX)
         return false;
     *order = bl_log2_ceil(units_of(bytes)) + 1;
     if (align > BL_HUGE_SIZE << *order)

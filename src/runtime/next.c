@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Of glibc's functions the version is named, since a library may hold several.
+// Of glibc's functions the version is named, since a library may hold several,
+// unless somebody else defines one behind us.
 // musl has none, and no dlvsym: there the symbol tables of what was loaded
 // behind this library are read (musl keeps what they say relative to the
 // object, and has the plain hash table, which tells how many symbols there
@@ -75,12 +76,22 @@ uintptr_t bl_in_other_libc(const char *name) {
     return s.found;
 }
 
+// Others may stand between us and the C library, as the libraries of compilers
+// for sanitizers do. They have no versions, and dlvsym passes them over; dlsym
+// does not, but its own name is one of ours.
+static uintptr_t find_behind(const char *name, const char *version) {
+    typedef void *look_up_fn(void *, const char *);
+    look_up_fn *const look_up =
+        (look_up_fn *)dlvsym(RTLD_NEXT, "dlsym", BL_NEXT_VERSION);
+    void *const next = look_up ? look_up(RTLD_NEXT, name) : NULL;
+    return (uintptr_t)(next ? next : dlvsym(RTLD_NEXT, name, version));
+}
+
 uintptr_t bl_next_version(_Atomic(uintptr_t) *known, const char *name,
                           const char *version) {
     uintptr_t found = bl_load_relaxed(known);
     if (found == 0) {
-        found = dlvsym ? (uintptr_t)dlvsym(RTLD_NEXT, name, version)
-                       : bl_in_other_libc(name);
+        found = dlvsym ? find_behind(name, version) : bl_in_other_libc(name);
         if (found == 0)
             bl_fatal("a function of the C library is not to be found behind "
                      "ours");

@@ -3,6 +3,7 @@
 // dlopen and dlclose of a library that allocates in its constructor and frees
 // in its destructor, from several threads; blocks outlive the library.
 //
+#include "bigleaf/pool.h"
 #include "bl_test.h"
 
 #include <dlfcn.h>
@@ -66,4 +67,45 @@ TEST(threads_load_and_unload) {
                       0);
     for (int i = 0; i < 8; i++)
         pthread_join(thread[i], NULL);
+}
+
+// A program may load our library for its pools, without preloading it, and
+// unload it while a thread that used one still runs.
+struct loaded {
+    void *library;
+    pthread_barrier_t used;
+    pthread_barrier_t unloaded;
+};
+
+static void *use_a_pool(void *arg) {
+    struct loaded *const l = arg;
+    typedef struct bl_pool *new_fn(const struct bl_pool_spec *);
+    typedef void *alloc_fn(struct bl_pool *);
+    const struct bl_pool_spec spec = {"loaded", 64, 0, BL_POOL_SHARED};
+    struct bl_pool *const pool =
+        ((new_fn *)dlsym(l->library, "bl_pool_new"))(&spec);
+    void *const p = ((alloc_fn *)dlsym(l->library, "bl_pool_alloc"))(pool);
+    expect_ptr_ne(p, NULL);
+    pthread_barrier_wait(&l->used);
+    pthread_barrier_wait(&l->unloaded);
+    return NULL;
+}
+
+TEST(threads_end_after_our_library_is_unloaded) {
+    struct loaded l;
+    const char *const path = getenv("BL_TEST_LIBRARY");
+    if (path == NULL)
+        bl_test_skip("BL_TEST_LIBRARY names no library");
+    l.library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (l.library == NULL)
+        fail_test("%s", dlerror());
+    assert_ptr_ne(l.library, NULL);
+    pthread_barrier_init(&l.used, NULL, 2);
+    pthread_barrier_init(&l.unloaded, NULL, 2);
+    pthread_t thread;
+    assert_int_eq(pthread_create(&thread, NULL, use_a_pool, &l), 0);
+    pthread_barrier_wait(&l.used);
+    expect_int_eq(dlclose(l.library), 0);
+    pthread_barrier_wait(&l.unloaded);
+    pthread_join(thread, NULL);
 }

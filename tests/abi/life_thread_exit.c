@@ -130,6 +130,17 @@ TEST(ended_threads_leave_nothing) {
     expect_size_lt(resident_bytes(), before + 16 * MIB);
 }
 
+// Nor do those whose destructors allocate to the last.
+TEST(threads_that_allocate_as_they_end_leave_nothing) {
+    assert_int_eq(pthread_key_create(&key, late_destructor), 0);
+    for (int i = 0; i < 20; i++)
+        run_thread(body_with_destructor, NULL);
+    const size_t before = resident_bytes();
+    for (int i = 0; i < 400; i++)
+        run_thread(body_with_destructor, NULL);
+    expect_size_lt(resident_bytes(), before + 400 * 16 * KIB);
+}
+
 static void *allocate_and_leak(void *arg) {
     return malloc((size_t)(uintptr_t)arg);
 }

@@ -58,6 +58,24 @@ TEST(aligned_blocks_up_to_1_gib) {
         }
 }
 
+// More than a heap can give it refuses; what it gives is aligned.
+TEST(aligned_blocks_beyond_any_use) {
+    for (unsigned shift = 31; shift < 64; shift++) {
+        const size_t align = (size_t)1 << shift;
+        void *p[3] = {NULL};
+        for (int i = 0; i < 3; i++) {
+            errno = 0;
+            p[i] = memalign(align, 100 + (size_t)i * 3 * MIB);
+            if (p[i] == NULL)
+                expect_true(errno == ENOMEM || errno == EINVAL);
+            else
+                check_block(p[i], align, 100 + (size_t)i * 3 * MIB);
+        }
+        for (int i = 0; i < 3; i++)
+            free(p[i]);
+    }
+}
+
 TEST(aligned_blocks_live_together) {
     enum { N = 300 };
     static void *block[N];
