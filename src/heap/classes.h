@@ -22,15 +22,18 @@ BL_INLINE uint32_t bl_linear_class_of(size_t bytes) {
     return (uint32_t)((bytes - 1) >> 4);
 }
 
+// For more than BL_LINEAR_MAX bytes.
+BL_INLINE uint32_t bl_upper_class_of(size_t bytes) {
+    const unsigned shift = bl_log2_floor(bytes - 1) - 3; // of 1/8 of a doubling
+    const uint32_t step = (uint32_t)((bytes - 1) >> shift) - BL_STEPS;
+    return BL_LINEAR_CLASSES + (shift - 5) * BL_STEPS + step;
+}
+
 // Class of a request of 0 to BL_CLASS_MAX bytes.
 BL_INLINE uint32_t bl_class_of(size_t bytes) {
     if (BL_LIKELY(bl_is_linear(bytes)))
         return bl_linear_class_of(bytes);
-    if (bytes == 0)
-        return 0;
-    const unsigned shift = bl_log2_floor(bytes - 1) - 3; // of 1/8 of a doubling
-    const uint32_t step = (uint32_t)((bytes - 1) >> shift) - BL_STEPS;
-    return BL_LINEAR_CLASSES + (shift - 5) * BL_STEPS + step;
+    return bytes == 0 ? 0 : bl_upper_class_of(bytes);
 }
 
 BL_INLINE size_t bl_class_bytes(uint32_t c) {

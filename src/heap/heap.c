@@ -114,12 +114,18 @@ BL_NOINLINE static void *own_malloc(size_t bytes) {
     return p ? p : bl_out_of_memory();
 }
 
+// True for sizes of a class that the fast path does not know.
+static bool is_middling(size_t bytes) {
+    return bytes - BL_DIRECT_MAX - 1 < BL_CLASS_MAX - BL_DIRECT_MAX;
+}
+
+// What the fast path knows and comes here finds an empty cache, or no local.
 void *bl_malloc_slow(size_t bytes) {
     struct bl_local *local = bl_self;
-    if (BL_LIKELY(local != NULL && bytes <= BL_CLASS_MAX)) {
-        struct bl_cache *cache = &local->caches[bl_class_of(bytes)];
-        if (BL_LIKELY(bl_cache_has_block(cache)))
-            return bl_cache_pop(cache);
+    if (BL_LIKELY(local != NULL && is_middling(bytes))) {
+        const size_t c = bl_upper_class_of(bytes);
+        if (BL_LIKELY(bl_cache_has_block(&local->caches[c])))
+            return bl_cache_pop(&local->caches[c]);
     }
     const struct bl_libc_heap *libc = bl_libc();
     return libc ? libc->malloc(bytes) : own_malloc(bytes);

@@ -18,11 +18,14 @@
 
 #define FIRST_BLOCKS 32           // room of a cache that has not grown
 #define MOST_BYTES (128 * BL_KIB) // and of one that has
+// Or so many blocks of up to a line: to return them costs as much as of others,
+// and to keep them less.
+#define LINE 64
+#define MOST_BLOCKS 16384
 
 // In a large heap: this part of what its thread took, and of the heap, if it is
 // more than the above.
 #define MOST_SHARE 64
-#define MOST_BLOCKS_LARGE 16384
 #define MOST_BYTES_LARGE (2 * BL_MIB)
 
 static int32_t least(int32_t a, int32_t b) { return a < b ? a : b; }
@@ -34,7 +37,8 @@ static void set_empty(struct bl_cache *cache) {
 }
 
 void bl_cache_open(struct bl_cache *cache, size_t block_bytes) {
-    cache->most = (int32_t)(MOST_BYTES / block_bytes);
+    cache->most =
+        block_bytes <= LINE ? MOST_BLOCKS : (int32_t)(MOST_BYTES / block_bytes);
     set_empty(cache);
 }
 
@@ -92,7 +96,7 @@ static int32_t most_blocks(const struct bl_cache *cache, size_t block_bytes) {
     const size_t share =
         least_bytes(taken, units << BL_HUGE_SHIFT) / MOST_SHARE;
     const size_t blocks = least_bytes(share, MOST_BYTES_LARGE) / block_bytes;
-    const int32_t most = least(MOST_BLOCKS_LARGE, (int32_t)blocks);
+    const int32_t most = least(MOST_BLOCKS, (int32_t)blocks);
     return most > cache->most ? most : cache->most;
 }
 

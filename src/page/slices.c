@@ -45,10 +45,10 @@ static uint64_t row_starts(uint64_t bits, unsigned count) {
 }
 
 static unsigned bin_of(uint64_t bits) {
-    unsigned bin = 0;
-    while (bin + 1 < BINS && row_starts(bits, 1u << bin))
-        bin++;
-    return bin;
+    unsigned bin = 0; // at `bits` rows of 2^bin start
+    for (; bin + 2 < BINS && bits; bin++)
+        bits &= bits >> (1u << bin);
+    return bin + (bits != 0);
 }
 
 static void bin_remove(uint32_t unit) {

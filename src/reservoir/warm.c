@@ -20,7 +20,7 @@
 #define KEPT_UNITS 128 // 256 MiB
 // What a small heap may give back early: so many units, and one more for each
 // time that so much has passed.
-#define EARLY_UNITS 32
+#define EARLY_UNITS 8
 #define EARLY_MS 64
 
 void (*bl_reservoir_peak_hook)(void);

@@ -44,6 +44,20 @@ TEST(what_was_freed_last_is_handed_out_first) {
     bl_local_check(bl_self);
 }
 
+// To keep small ones costs little: none goes back to its page.
+TEST(many_small_blocks_are_cached) {
+    enum { MANY = 16000 };
+    fake_os_install();
+    make_all(64);
+    for (int i = 0; i < MANY; i++)
+        bl_free(block[i]);
+    bl_local_check(bl_self);
+    for (int i = MANY - 1; i >= 0; i--)
+        expect_ptr_eq(bl_malloc(64), block[i]);
+    free_all();
+    bl_local_check(bl_self);
+}
+
 TEST(what_is_made_in_a_row_lies_in_a_row) {
     fake_os_install();
     char *const first = bl_malloc(48);

@@ -65,3 +65,23 @@ static void count_places(void *arg) {
 TEST(the_first_blocks_of_classes_lie_in_different_sets) {
     bl_test_in_child(count_places, NULL);
 }
+
+// Of pages of one class, one after another. Behind the first 4 KiB of a page
+// there is no memory yet, which `rep stos` meets that far ahead.
+static void check_first_places(void *arg) {
+    (void)arg;
+    start();
+    for (size_t bytes = 16; bytes <= 512; bytes += 16) {
+        uintptr_t slice = 0;
+        for (size_t made = 0; made < 64 * BL_SLICE_BYTES; made += bytes) {
+            const uintptr_t offset = bl_small_offset(bl_malloc(bytes));
+            if (offset >> BL_SLICE_SHIFT != slice && made > 0)
+                expect_size_lt(offset % BL_SLICE_BYTES, BL_BASE_SIZE - 256);
+            slice = offset >> BL_SLICE_SHIFT;
+        }
+    }
+}
+
+TEST(no_first_block_lies_just_before_memory_that_is_not_there) {
+    bl_test_in_child(check_first_places, NULL);
+}

@@ -179,8 +179,8 @@ TEST(a_small_heap_pays_for_it_as_time_passes) {
     start_with(BL_BACKING_THP);
     for (int i = 0; i < 8; i++)
         unit();
-    expect_size_eq(fresh_in_turn(10), 10);
-    expect_size_le(fresh_in_turn(1000), 33);
+    expect_size_eq(fresh_in_turn(5), 5);
+    expect_size_le(fresh_in_turn(1000), 9);
     expect_size_eq(fresh_in_turn(1000), 0);
     fake_os_advance_ms(700);
     expect_size_ge(fresh_in_turn(1000), 8);
