@@ -18,6 +18,10 @@
 
 #define FIRST_BLOCKS 32           // room of a cache that has not grown
 #define MOST_BYTES (128 * BL_KIB) // and of one that has
+// In a small heap, of blocks above SMALL_BLOCK: each use of one costs more than
+// its share of a return, and there are many classes.
+#define SMALL_BLOCK 1024
+#define MOST_BYTES_SMALL (32 * BL_KIB)
 
 // In a large heap: this part of what its thread took, and of the heap, if it is
 // more than the above.
@@ -34,7 +38,10 @@ static void set_empty(struct bl_cache *cache) {
 }
 
 void bl_cache_open(struct bl_cache *cache, size_t block_bytes) {
-    cache->most = (int32_t)(MOST_BYTES / block_bytes);
+    const size_t bytes =
+        block_bytes > SMALL_BLOCK ? MOST_BYTES_SMALL : MOST_BYTES;
+    const size_t blocks = bytes / block_bytes;
+    cache->most = blocks > 1 ? (int32_t)blocks : 2;
     set_empty(cache);
 }
 
@@ -91,7 +98,9 @@ static int32_t most_blocks(const struct bl_cache *cache, size_t block_bytes) {
     const size_t taken = (size_t)bl_self->pages_taken << BL_SLICE_SHIFT;
     const size_t share =
         least_bytes(taken, units << BL_HUGE_SHIFT) / MOST_SHARE;
-    const size_t blocks = least_bytes(share, MOST_BYTES_LARGE) / block_bytes;
+    const size_t bytes = least_bytes(share, MOST_BYTES_LARGE);
+    const size_t blocks =
+        (bytes > MOST_BYTES ? bytes : MOST_BYTES) / block_bytes;
     const int32_t most = least(MOST_BLOCKS_LARGE, (int32_t)blocks);
     return most > cache->most ? most : cache->most;
 }
