@@ -60,6 +60,16 @@ static void *class_alloc(uint32_t c) {
     return local ? bl_class_alloc(local, &bl_class_pools[c]) : NULL;
 }
 
+// For requests that need no more than the alignment of any block.
+static void *any_alloc(size_t bytes) {
+    struct bl_local *local = bl_local_self();
+    if (local == NULL)
+        return NULL;
+    const uint32_t c =
+        bl_class_lender(local, bl_class_pools, bl_class_of(bytes));
+    return bl_class_alloc(local, &bl_class_pools[c]);
+}
+
 // A small heap has no fragments that would fill the holes which objects of
 // megabytes leave, so they become runs, which leave none; a large heap packs
 // them as spans, so that all of their last unit is huge too. An object of one
@@ -97,8 +107,7 @@ BL_NOINLINE static void *own_malloc(size_t bytes) {
         return bl_libc()->malloc(bytes);
     void *p = NULL;
     if (bytes <= BL_CLASS_MAX) {
-        const uint32_t c = bl_class_of(bytes);
-        p = class_alloc(c);
+        p = any_alloc(bytes);
     } else {
         bool zeroed = false;
         p = large_alloc(bytes, 1, &zeroed);
@@ -109,7 +118,8 @@ BL_NOINLINE static void *own_malloc(size_t bytes) {
 void *bl_malloc_slow(size_t bytes) {
     struct bl_local *local = bl_self;
     if (BL_LIKELY(local != NULL && bytes <= BL_CLASS_MAX)) {
-        struct bl_cache *cache = &local->caches[bl_class_of(bytes)];
+        struct bl_cache *cache =
+            &local->caches[local->lender[bl_class_of(bytes)]];
         if (BL_LIKELY(bl_cache_has_block(cache)))
             return bl_cache_pop(cache);
     }

@@ -55,15 +55,21 @@ static struct bl_local *find_parked(void) {
     return NULL;
 }
 
+void bl_local_show(struct bl_local *local, uint32_t index, uint32_t lender) {
+    const struct served *sizes = &all_served[index];
+    local->lender[index] = (uint8_t)lender;
+    for (size_t bytes = sizes->least;
+         bytes <= sizes->most && bytes <= BL_DIRECT_MAX;
+         bytes += BL_DIRECT_STEP)
+        local->direct[bytes / BL_DIRECT_STEP] = &local->caches[lender];
+}
+
 static void serve(struct bl_local *local, uint32_t index) {
     const struct served *sizes = &all_served[index];
     if (sizes->most == 0)
         return;
     bl_cache_open(&local->caches[index], sizes->most);
-    for (size_t bytes = sizes->least;
-         bytes <= sizes->most && bytes <= BL_DIRECT_MAX;
-         bytes += BL_DIRECT_STEP)
-        local->direct[bytes / BL_DIRECT_STEP] = &local->caches[index];
+    bl_local_show(local, index, index);
 }
 
 static struct bl_local *new_local(void) {
@@ -105,6 +111,7 @@ struct bl_local *bl_local_attach(void) {
     if (local == NULL)
         return NULL;
     local->pages_taken = local->trimmed_at = local->trims_at = 0;
+    local->groups = 0;
     bl_thread = (struct bl_thread){local, BL_DIRECT_MAX + 1, 0};
     BL_COUNT(locals_now);
     // May allocate: from here on the local serves.
@@ -301,6 +308,8 @@ void bl_local_empty(struct bl_local *local) {
             continue;
         bl_chain_remove(&local->entries[i], page);
         bl_page_drop(page);
+        if (i < BL_POOLS_RESERVED)
+            bl_lender_lost(local, i);
     }
 }
 
@@ -340,4 +349,6 @@ void bl_local_check(const struct bl_local *local) {
         check_entry(&local->entries[i], (uintptr_t)local);
     for (unsigned i = 0; i < BL_POOLS_RESERVED; i++)
         bl_cache_check(local, i);
+    for (unsigned i = 0; i < BL_POOLS_RESERVED; i++)
+        bl_lender_check(local, i);
 }

@@ -18,8 +18,6 @@
 //
 #include "page/internal.h"
 
-#define CARVE_BYTES BL_BASE_SIZE
-
 // Weyl's sequence from a random start: no two pages have the same seal.
 static _Atomic(uintptr_t) seals;
 
@@ -50,7 +48,7 @@ static uint32_t colour(const struct bl_page *page, uint32_t count) {
 }
 
 static void carve(struct bl_page *page) {
-    uint32_t count = CARVE_BYTES / page->block_bytes;
+    uint32_t count = BL_CARVE_BYTES / page->block_bytes;
     if (count == 0)
         count = 1;
     if (count > page->capacity - page->carved)
