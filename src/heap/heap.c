@@ -62,6 +62,18 @@ static void *class_alloc(uint32_t c) {
     return p;
 }
 
+// For requests that need no more than the alignment of any block.
+static void *any_alloc(size_t bytes) {
+    struct bl_local *local = bl_local_self();
+    if (local == NULL)
+        return NULL;
+    const uint32_t c =
+        bl_class_lender(local, bl_class_pools, bl_class_of(bytes));
+    void *p = bl_class_alloc(local, &bl_class_pools[c]);
+    bl_local_leave();
+    return p;
+}
+
 // A small heap has no fragments that would fill the holes which objects of
 // megabytes leave, so they become runs, which leave none; a large heap packs
 // them as spans, so that all of their last unit is huge too. An object of one
@@ -105,8 +117,7 @@ BL_NOINLINE static void *own_malloc(size_t bytes) {
         return bl_libc()->malloc(bytes);
     void *p = NULL;
     if (bytes <= BL_CLASS_MAX) {
-        const uint32_t c = bl_class_of(bytes);
-        p = class_alloc(c);
+        p = any_alloc(bytes);
     } else {
         bool zeroed = false;
         p = large_alloc(bytes, 1, &zeroed);
@@ -123,7 +134,7 @@ static bool is_middling(size_t bytes) {
 void *bl_malloc_slow(size_t bytes) {
     struct bl_local *local = bl_self;
     if (BL_LIKELY(local != NULL && is_middling(bytes))) {
-        const size_t c = bl_upper_class_of(bytes);
+        const uint32_t c = local->lender[bl_upper_class_of(bytes)];
         if (BL_LIKELY(bl_cache_has_block(&local->caches[c])))
             return bl_cache_pop(&local->caches[c]);
     }

@@ -22,6 +22,10 @@
 // and to keep them less.
 #define LINE 64
 #define MOST_BLOCKS 16384
+// In a small heap, of blocks above SMALL_BLOCK: each use of one costs more than
+// its share of a return, and there are many classes.
+#define SMALL_BLOCK 1024
+#define MOST_BYTES_SMALL (32 * BL_KIB)
 
 // In a large heap: this part of what its thread took, and of the heap, if it is
 // more than the above.
@@ -36,9 +40,17 @@ static void set_empty(struct bl_cache *cache) {
     cache->whole = cache->room = cache->limit;
 }
 
+static int32_t most_in_small_heap(size_t block_bytes) {
+    if (block_bytes <= LINE)
+        return MOST_BLOCKS;
+    const size_t bytes =
+        block_bytes > SMALL_BLOCK ? MOST_BYTES_SMALL : MOST_BYTES;
+    const size_t blocks = bytes / block_bytes;
+    return blocks > 1 ? (int32_t)blocks : 2;
+}
+
 void bl_cache_open(struct bl_cache *cache, size_t block_bytes) {
-    cache->most =
-        block_bytes <= LINE ? MOST_BLOCKS : (int32_t)(MOST_BYTES / block_bytes);
+    cache->most = most_in_small_heap(block_bytes);
     set_empty(cache);
 }
 
@@ -95,7 +107,9 @@ static int32_t most_blocks(const struct bl_cache *cache, size_t block_bytes) {
     const size_t taken = (size_t)bl_self->pages_taken << BL_SLICE_SHIFT;
     const size_t share =
         least_bytes(taken, units << BL_HUGE_SHIFT) / MOST_SHARE;
-    const size_t blocks = least_bytes(share, MOST_BYTES_LARGE) / block_bytes;
+    const size_t bytes = least_bytes(share, MOST_BYTES_LARGE);
+    const size_t blocks =
+        (bytes > MOST_BYTES ? bytes : MOST_BYTES) / block_bytes;
     const int32_t most = least(MOST_BLOCKS, (int32_t)blocks);
     return most > cache->most ? most : cache->most;
 }

@@ -53,6 +53,8 @@ void bl_seals_start(uintptr_t random);
 // Slices for a page or a span; takes the lock. Before a unit is opened for
 // them the empty pages that the thread keeps are given back.
 uint32_t bl_page_take_slices(unsigned slices, unsigned align, bool *zeroed);
+// Blocks are cut from a page by so many bytes at a time.
+#define BL_CARVE_BYTES BL_BASE_SIZE
 struct bl_page *bl_page_new(struct bl_pool *pool, uintptr_t owner);
 // No block of it is in use and it is on no chain; its owner may keep the slice.
 void bl_page_retire(struct bl_page *page);
@@ -81,6 +83,12 @@ void bl_cache_open(struct bl_cache *cache, size_t block_bytes);
 void bl_caches_return(struct bl_local *local);
 void bl_cache_check(const struct bl_local *local, uint32_t index);
 
+// --- lenders.c ---------------------------------------------------------------
+
+// Class `index` has given back a page, perhaps the only one of its group.
+void bl_lender_lost(struct bl_local *local, uint32_t index);
+void bl_lender_check(const struct bl_local *local, uint32_t index);
+
 // --- local.c -----------------------------------------------------------------
 
 // A page of `owner`, a local or BL_NOBODY, has become whole by a push of
@@ -94,6 +102,8 @@ void bl_page_report(struct bl_page *page);
 // Called on slow paths, without locks: now and then it returns what has been
 // warm for longer than the purge delay. `self` may be NULL.
 void bl_local_turn(struct bl_local *self);
+// From now on requests for class `index` are served by class `lender`.
+void bl_local_show(struct bl_local *local, uint32_t index, uint32_t lender);
 // Block size of a reserved pool; 0 where it serves nothing.
 size_t bl_served_bytes(uint32_t index);
 // Calls `visit` for every local there is; holds bl_lock_locals.

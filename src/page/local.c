@@ -70,15 +70,21 @@ static struct bl_local *find_parked(void) {
     return NULL;
 }
 
+void bl_local_show(struct bl_local *local, uint32_t index, uint32_t lender) {
+    const struct served *sizes = &all_served[index];
+    local->lender[index] = (uint8_t)lender;
+    for (size_t bytes = sizes->least;
+         bytes <= sizes->most && bytes <= BL_DIRECT_MAX;
+         bytes += BL_DIRECT_STEP)
+        local->direct[bytes / BL_DIRECT_STEP] = &local->caches[lender];
+}
+
 static void serve(struct bl_local *local, uint32_t index) {
     const struct served *sizes = &all_served[index];
     if (sizes->most == 0)
         return;
     bl_cache_open(&local->caches[index], sizes->most);
-    for (size_t bytes = sizes->least;
-         bytes <= sizes->most && bytes <= BL_DIRECT_MAX;
-         bytes += BL_DIRECT_STEP)
-        local->direct[bytes / BL_DIRECT_STEP] = &local->caches[index];
+    bl_local_show(local, index, index);
 }
 
 static struct bl_local *new_local(void) {
@@ -120,6 +126,7 @@ struct bl_local *bl_local_attach(void) {
     if (local == NULL)
         return NULL;
     local->pages_taken = local->trimmed_at = local->trims_at = 0;
+    local->groups = 0;
     bl_thread = (struct bl_thread){local, BL_DIRECT_MAX + 1, 0};
     BL_COUNT(locals_now);
     // May allocate: from here on the local serves.
@@ -318,12 +325,13 @@ static void take_back_whole(struct bl_local *self) {
     bl_lock_release(&bl_lock_locals);
 }
 
-static void drop_empty_page(struct bl_entry *entry) {
+static bool drop_empty_page(struct bl_entry *entry) {
     struct bl_page *page = entry->first;
     if (page == &bl_no_page || page->used > 0 || bl_page_is_reported(page))
-        return;
+        return false;
     bl_chain_remove(entry, page);
     bl_page_drop(page);
+    return true;
 }
 
 void bl_local_empty(struct bl_local *local) {
@@ -331,7 +339,8 @@ void bl_local_empty(struct bl_local *local) {
         take_back_whole(local);
     bl_caches_return(local);
     for (unsigned i = 0; i < BL_POOLS_RESERVED; i++)
-        drop_empty_page(&local->entries[i]);
+        if (drop_empty_page(&local->entries[i]))
+            bl_lender_lost(local, i);
     bl_lock_acquire(&bl_lock_locals);
     for (unsigned i = BL_POOLS_RESERVED; i < BL_POOLS_MAX; i++)
         drop_empty_page(&local->entries[i]);
@@ -374,4 +383,6 @@ void bl_local_check(const struct bl_local *local) {
         check_entry(&local->entries[i], (uintptr_t)local);
     for (unsigned i = 0; i < BL_POOLS_RESERVED; i++)
         bl_cache_check(local, i);
+    for (unsigned i = 0; i < BL_POOLS_RESERVED; i++)
+        bl_lender_check(local, i);
 }

@@ -132,10 +132,13 @@ struct bl_local {
     uint32_t whole_worth; // lock:bl_lock_locals, so many are worth a look
     uint32_t voids[BL_VOIDS_MAX]; // slices kept for the next pages
     uint32_t void_count;
-    uint32_t pages_taken;  // how many pages it has asked for
-    uint32_t trimmed_at;   // `pages_taken` when it last gave back empty ones
-    uint32_t trims_at;     // `pages_taken` at which it gives them back next
-    uint32_t turns;        // of its slow paths
+    uint32_t pages_taken; // how many pages it has asked for
+    uint32_t trimmed_at;  // `pages_taken` when it last gave back empty ones
+    uint32_t trims_at;    // `pages_taken` at which it gives them back next
+    uint32_t turns;       // of its slow paths
+    uint32_t groups;      // bit i: group i of classes has its first page
+    // [c]: the class that serves requests for class c (lenders.c).
+    uint8_t lender[BL_POOLS_RESERVED];
     struct bl_local *next; // lock:bl_lock_locals, list of all locals
     _Atomic(bool) parked;  // its thread has ended
 };
@@ -319,6 +322,12 @@ BL_NORETURN BL_COLD void bl_misuse(const char *call, const struct bl_page *page,
 BL_INLINE struct bl_local *bl_local_self(void) {
     return BL_LIKELY(bl_self != NULL) ? bl_self : bl_local_attach();
 }
+
+// The class that is to serve a request for class `index`, which is pool
+// `pools[index]`: itself, or a larger one. Called when the cache that served
+// them last is empty.
+uint32_t bl_class_lender(struct bl_local *local, const struct bl_pool *pools,
+                         uint32_t index);
 
 // A block of a class, which is a reserved pool.
 BL_INLINE void *bl_class_alloc(struct bl_local *local, struct bl_pool *pool) {

@@ -18,8 +18,6 @@
 //
 #include "page/internal.h"
 
-#define CARVE_BYTES BL_BASE_SIZE
-
 // Weyl's sequence from a random start: no two pages have the same seal.
 static _Atomic(uintptr_t) seals;
 
@@ -60,7 +58,7 @@ static uint32_t colour(const struct bl_page *page, uint32_t count) {
 }
 
 static void carve(struct bl_page *page) {
-    uint32_t count = CARVE_BYTES / page->block_bytes;
+    uint32_t count = BL_CARVE_BYTES / page->block_bytes;
     if (count == 0)
         count = 1;
     if (count > page->capacity - page->carved)
@@ -142,13 +140,18 @@ uint32_t bl_page_take_slices(unsigned slices, unsigned align, bool *zeroed) {
     return slice;
 }
 
+static bool is_small_heap(void) {
+    return bl_load_relaxed(&bl_stats.units_now) < BL_SMALL_HEAP_UNITS;
+}
+
 // A thread that takes many pages keeps some slices ahead, so that it takes the
-// lock once for several.
+// lock once for several; not in a small heap, where the slices that some
+// threads keep are a tenth of what there is.
 static void take_voids(struct bl_local *local) {
     uint32_t ahead = local->pages_taken / 8;
     if (ahead > BL_VOIDS_MAX / 2)
         ahead = BL_VOIDS_MAX / 2;
-    if (local->void_count >= ahead)
+    if (local->void_count >= ahead || is_small_heap())
         return;
     bl_lock_acquire(&bl_lock_pages);
     while (local->void_count < ahead) {
@@ -166,9 +169,8 @@ static void take_voids(struct bl_local *local) {
 
 static uint32_t pages_to_next_trim(const struct bl_local *local) {
     const uint32_t pages = local->pages_taken / 4 + 1;
-    const bool small =
-        bl_load_relaxed(&bl_stats.units_now) < BL_SMALL_HEAP_UNITS;
-    return small && pages > MOST_PAGES_TO_TRIM ? MOST_PAGES_TO_TRIM : pages;
+    return pages > MOST_PAGES_TO_TRIM && is_small_heap() ? MOST_PAGES_TO_TRIM
+                                                         : pages;
 }
 
 // A thread whose blocks went from one size to another has pages worth of the
@@ -246,12 +248,16 @@ void bl_page_drop(struct bl_page *page) {
     bl_lock_release(&bl_lock_pages);
 }
 
+static bool may_keep_void(const struct bl_local *local) {
+    const uint32_t most = is_small_heap() ? 1 : BL_VOIDS_MAX / 2;
+    return local != NULL && local->void_count < most;
+}
+
 void bl_page_retire(struct bl_page *page) {
     BL_ASSERT(page->used == 0 &&
               !(bl_load_relaxed(&page->remote) & BL_REMOTE_ADDRESS));
     struct bl_local *self = bl_self;
-    if (page->slices > 1 || page->pool->is_private || self == NULL ||
-        self->void_count >= BL_VOIDS_MAX / 2) {
+    if (page->slices > 1 || page->pool->is_private || !may_keep_void(self)) {
         bl_page_drop(page);
         return;
     }
