@@ -176,7 +176,7 @@ TEST(the_current_page_of_a_thread_that_sleeps_stays) {
 static void *take_slices_and_end(void *arg) {
     void **const kept = arg;
     for (int i = 0; i < 60; i++)
-        kept[i] = bl_malloc(20000 + (size_t)i);
+        kept[i] = bl_malloc(BL_SLICE_BYTES);
     for (int i = 0; i < 60; i++)
         bl_free(kept[i]);
     bl_local_detach();
