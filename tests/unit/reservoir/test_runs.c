@@ -281,3 +281,19 @@ TEST(each_call_fails_once_with_a_pool) {
 TEST(each_call_fails_for_ever_with_a_pool) {
     fail_each_call(BL_BACKING_AUTO, true);
 }
+
+// Somebody else has a long mapping behind the first runs: others lie behind
+// it, and none is refused.
+TEST(foreign_mappings_are_passed_over) {
+    start_with(BL_BACKING_THP);
+    struct bl_run *run = bl_run_acquire(20 * BL_MIB, 1);
+    char *const first = bl_run_start(run);
+    expect_int_eq(bl_os.map(first + 256 * BL_MIB, 4 * BL_GIB, BL_OS_BASE_PAGES),
+                  0);
+    for (int i = 0; i < 40; i++) {
+        run = bl_run_acquire(20 * BL_MIB, 1);
+        assert_ptr_ne(run, NULL);
+        expect_true(fake_os_is_mapped(bl_run_start(run), 20 * BL_MIB));
+    }
+    bl_reservoir_check();
+}
