@@ -297,3 +297,36 @@ TEST(foreign_mappings_are_passed_over) {
     }
     bl_reservoir_check();
 }
+
+// Nothing of a run stays mapped, its tail of base pages neither.
+TEST(tails_go_with_their_runs) {
+    start_with(BL_BACKING_THP);
+    assert_ptr_ne(bl_run_acquire(60 * BL_MIB, 1), NULL);
+    const size_t before = fake_os_mapped_bytes();
+    for (int i = 0; i < 8; i++) {
+        struct bl_run *const run = bl_run_acquire(9 * BL_MIB / 2, 1);
+        assert_ptr_ne(run, NULL);
+        expect_size_eq(run->mapped, 9 * BL_MIB / 2);
+        bl_run_release(run);
+        bl_reservoir_purge(true);
+        expect_size_eq(fake_os_mapped_bytes(), before);
+    }
+    bl_reservoir_check();
+}
+
+// A warm run is of use to who asks for its size, unless it lies wrong.
+TEST(a_warm_run_is_used_again_where_it_is_aligned) {
+    start_with(BL_BACKING_THP);
+    assert_ptr_ne(bl_run_acquire(60 * BL_MIB, 1), NULL);
+    struct bl_run *run = bl_run_acquire(8 * BL_MIB, 1);
+    const uintptr_t start = (uintptr_t)bl_run_start(run);
+    const size_t align = 2 * (start & -start);
+    bl_run_release(run);
+    run = bl_run_acquire(8 * BL_MIB, 1);
+    expect_size_eq((uintptr_t)bl_run_start(run), start);
+    bl_run_release(run);
+    run = bl_run_acquire(8 * BL_MIB, align);
+    assert_ptr_ne(run, NULL);
+    expect_size_eq((uintptr_t)bl_run_start(run) % align, 0);
+    bl_reservoir_check();
+}
