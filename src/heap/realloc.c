@@ -19,7 +19,7 @@ static bool fits_well(size_t usable, size_t bytes) {
 // and leaves no hole for each size that it had.
 #define GROWER_RUN_FROM (1 * BL_MIB)
 
-// What cannot move to a smaller block stays: who asks for less is never refused.
+// What cannot move to a smaller block stays: to ask for less never fails.
 static void *move_by_copy(void *p, size_t usable, size_t bytes) {
     const bool grower = bytes > usable && bytes >= GROWER_RUN_FROM;
     void *q =

@@ -128,7 +128,7 @@ static void give_block(struct bl_run *run) {
 // Somebody else's mapping lies in the block: its addresses are lost to us.
 static void lose_block(struct bl_run *run) { run->state = BL_RUN_NOWHERE; }
 
-// A block of 2^order units whose memory from `offset` on is filled. What lies in
+// A block of 2^order units whose memory from `offset` on is filled. What is in
 // the way may be long: the next block is twice as large.
 static struct bl_run *take_filled(unsigned order, size_t offset, size_t bytes) {
     for (unsigned tries = 0; tries < MOST_TRIES; tries++) {

@@ -330,3 +330,24 @@ TEST(a_warm_run_is_used_again_where_it_is_aligned) {
     expect_size_eq((uintptr_t)bl_run_start(run) % align, 0);
     bl_reservoir_check();
 }
+
+// Pages of the pool are known for such wherever they are moved: before a fork
+// none is forgotten, and none is looked for where it was.
+TEST(moved_pool_pages_are_known) {
+    start_with(BL_BACKING_AUTO);
+    fake_os_set_pool(100);
+    struct bl_run *run = bl_run_acquire(8 * BL_MIB, 1);
+    assert_ptr_ne(run, NULL);
+    fill(run, 0, 8 * BL_MIB);
+    run = bl_run_move(run, 24 * BL_MIB);
+    assert_ptr_ne(run, NULL);
+    expect_size_eq(fake_os_pool_bytes(bl_run_start(run), 8 * BL_MIB),
+                   8 * BL_MIB);
+    bl_locks_before_fork();
+    bl_reservoir_leave_hugetlb();
+    bl_locks_after_fork();
+    expect_size_eq(fake_os_pool_bytes(bl_run_start(run), 24 * BL_MIB), 0);
+    expect_false(bl_reservoir_has_hugetlb());
+    check(run, 8 * BL_MIB);
+    bl_reservoir_check();
+}
