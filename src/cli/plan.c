@@ -252,6 +252,12 @@ static bool plan_bigleaf(const struct bl_request *request,
                       "the program's libc is musl, the runtime needs glibc");
         return false;
     }
+    if (p->sanitized) {
+        decide(plan, BL_MECHANISM_NONE, true,
+               bl_xstrdup("the program brings its own malloc, a sanitizer's, "
+                          "which wants nothing ahead of it"));
+        return false;
+    }
     if (p->secure)
         decide(plan, BL_MECHANISM_NONE, true, secure_reason());
     else if (is_switched_off())

@@ -200,6 +200,7 @@ static void read_symbols(Elf *elf, struct bl_program *out) {
     }
 }
 
+// Whether it names a library that begins so.
 static bool needs(Elf *elf, const char *library) {
     Elf_Scn *section = NULL;
     while ((section = elf_nextscn(elf, section))) {
@@ -214,9 +215,23 @@ static bool needs(Elf *elf, const char *library) {
             if (!gelf_getdyn(data, (int)i, &entry) || entry.d_tag != DT_NEEDED)
                 continue;
             const char *name = elf_strptr(elf, sh.sh_link, entry.d_un.d_val);
-            if (name && strcmp(name, library) == 0)
+            if (name && strncmp(name, library, strlen(library)) == 0)
                 return true;
         }
+    }
+    return false;
+}
+
+// The libraries that compilers bring for sanitizers have a malloc of their own,
+// and most will not have another library before them.
+static bool needs_sanitizer(Elf *elf) {
+    static const char *const libraries[] = {
+        "libasan.so",         "libtsan.so",         "liblsan.so",
+        "libhwasan.so",       "libclang_rt.asan",   "libclang_rt.tsan",
+        "libclang_rt.hwasan", "libclang_rt.memprof"};
+    for (size_t i = 0; i < BL_ARRAY_LEN(libraries); i++) {
+        if (needs(elf, libraries[i]))
+            return true;
     }
     return false;
 }
@@ -253,8 +268,11 @@ static void read_elf(Elf *elf, struct bl_program *out) {
         return;
     read_segments(elf, out);
     out->kind = out->interpreter ? BL_PROGRAM_DYNAMIC : BL_PROGRAM_STATIC;
-    if (out->interpreter)
+    if (out->interpreter) {
         read_symbols(elf, out);
+        out->sanitized = needs_sanitizer(elf);
+        out->defines_malloc |= out->sanitized;
+    }
     out->tunable = bl_program_contains(
         out->interpreter ? out->interpreter : out->path, TUNABLE);
     if (!out->interpreter || out->defines_malloc)

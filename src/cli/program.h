@@ -25,7 +25,9 @@ struct bl_program {
     unsigned bits;    // 32 or 64; 0: unknown
     bool position_independent;
     bool secure;         // setuid, setgid or capabilities take effect
-    bool defines_malloc; // in its dynamic symbol table: it wins over a preload
+    bool defines_malloc; // in its dynamic symbol table, where it wins over a
+                         // preload, or in the library of a sanitizer
+    bool sanitized;      // such a library wants to be ahead of any preload
     bool thp_malloc;     // its libc's malloc has our patch (packaging/glibc)
     bool needs_runtime;  // linked with libbigleaf.so
     bool libc_malloc;    // its libc's malloc is there too, for BIGLEAF=off

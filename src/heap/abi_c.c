@@ -166,6 +166,9 @@ ABI void malloc_stats(void) {
 #define SAME_AS(name)                                                          \
     BL_EXPORT __attribute__((alias(#name), nothrow, copy(name)))
 
+// Of programs older than glibc 2.26, which still has it for them.
+void cfree(void *p) SAME_AS(free);
+
 void *__libc_malloc(size_t bytes) SAME_AS(malloc);
 void __libc_free(void *p) SAME_AS(free);
 void *__libc_calloc(size_t count, size_t each) SAME_AS(calloc);

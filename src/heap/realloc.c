@@ -19,12 +19,13 @@ static bool fits_well(size_t usable, size_t bytes) {
 // and leaves no hole for each size that it had.
 #define GROWER_RUN_FROM (1 * BL_MIB)
 
+// What cannot move to a smaller block stays: to ask for less never fails.
 static void *move_by_copy(void *p, size_t usable, size_t bytes) {
     const bool grower = bytes > usable && bytes >= GROWER_RUN_FROM;
     void *q =
         grower && bl_heap_ready() ? bl_run_alloc(bytes) : bl_malloc(bytes);
     if (q == NULL)
-        return NULL;
+        return bytes <= usable ? p : NULL;
     __builtin_memcpy(q, p, usable < bytes ? usable : bytes);
     bl_free(p);
     return q;

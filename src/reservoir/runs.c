@@ -24,6 +24,8 @@
 #define SLACK_SHIFT 3 // slack up to 1/8 of the object
 #define GROWER_WHOLE_FROM (2 * BL_HUGE_SIZE)
 #define GROWER_SLACK (BL_HUGE_SIZE / 2)
+// Places to look for where somebody else's mappings are in the way.
+#define MOST_TRIES 16
 // Tails are up to such a part of the heap.
 #define TAILS_SHARE 25
 #define TAILS_SHARE_SMALL 8 // while it is small
@@ -127,10 +129,11 @@ static void give_block(struct bl_run *run) {
 // Somebody else's mapping lies in the block: its addresses are lost to us.
 static void lose_block(struct bl_run *run) { run->state = BL_RUN_NOWHERE; }
 
-// A block of 2^order units whose memory from `offset` on is filled.
+// A block of 2^order units whose memory from `offset` on is filled. What is in
+// the way may be long: the next block is twice as large.
 static struct bl_run *take_filled(unsigned order, size_t offset, size_t bytes) {
-    for (int tries = 0; tries < 8; tries++) {
-        struct bl_run *run = take_block(order);
+    for (unsigned tries = 0; tries < MOST_TRIES; tries++) {
+        struct bl_run *run = take_block(order + tries);
         if (run == NULL)
             return NULL;
         const int result = fill(start_of(run) + offset, bytes, &run->dirty);

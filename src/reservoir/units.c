@@ -12,6 +12,9 @@
 #include <errno.h>
 
 #define MOST_AHEAD 16 // units mapped by one call at most: 32 MiB
+// Units passed over at once where somebody else's mapping is in the way, and in
+// all less than twice as many: 256 GiB.
+#define MOST_PASSED_SHIFT 17
 
 static char *ahead; // mapped, never handed out: `ahead_units` from here
 static size_t ahead_units;
@@ -80,10 +83,19 @@ static size_t units_ahead(void) {
     return units == 0 || bl_thrifty() ? 1 : units;
 }
 
+// Where the addresses behind the last ones are somebody else's, what he has
+// there may be long: of further ones more are passed over each time.
+static void pass_over(unsigned tries) { (void)extend((size_t)1 << tries); }
+
+static int map_at(char *at, size_t units, bool seed) {
+    return seed ? bl_back_base(at, units << BL_HUGE_SHIFT)
+                : bl_back_units(at, units);
+}
+
 // Fills `ahead`. A foreign mapping in the way makes its addresses lost to us,
 // and the next are tried.
 static bool map_ahead(void) {
-    for (int tries = 0; tries < 8; tries++) {
+    for (unsigned tries = 0; tries < MOST_PASSED_SHIFT;) {
         const bool reuse = free_addresses > 0;
         const bool first = small_units < bl_policy.seeds;
         const size_t units = reuse || first ? 1 : units_ahead();
@@ -92,8 +104,7 @@ static bool map_ahead(void) {
             return false;
         const bool seed =
             bl_small_index(at) < bl_policy.seeds && !seeds_promoted;
-        const int result = seed ? bl_back_base(at, units << BL_HUGE_SHIFT)
-                                : bl_back_units(at, units);
+        const int result = map_at(at, units, seed);
         if (result == 0) {
             if (seed)
                 seeds |= 1u << bl_small_index(at);
@@ -105,6 +116,8 @@ static bool map_ahead(void) {
             bl_unit_address_free(at, units);
             return false;
         }
+        if (!reuse)
+            pass_over(tries++);
     }
     return false;
 }

@@ -178,6 +178,18 @@ TEST(stats_go_to_standard_error) {
     expect_int_ge(read(ends[0], text, sizeof text), 1);
 }
 
+// Programs linked before glibc 2.26 may call it; it is not for new ones.
+TEST(cfree_frees) {
+    void (*const release)(void *) = (void (*)(void *))symbol("cfree");
+    if (release == NULL) {
+        expect_false(bl_test_on_bigleaf());
+        return;
+    }
+    release(malloc(100));
+    release(calloc(1, 3 * MIB));
+    release(NULL);
+}
+
 TEST(info_writes_xml) {
     char *text = NULL;
     size_t size = 0;

@@ -297,6 +297,25 @@ def test_program_with_its_own_malloc_runs_as_it_is(
     assert report["fallbacks"][0]["region"] == "heap"
 
 
+@pytest.mark.parametrize("sanitizer", ["address", "thread", "leak"])
+def test_program_with_a_sanitizer_runs_as_it_is(
+    bigleaf: Bigleaf, tmp_path: Path, sanitizer: str
+) -> None:
+    source = tmp_path / "program.c"
+    source.write_text(
+        "#include <stdio.h>\n#include <stdlib.h>\n"
+        "int main(void) { free(malloc(9)); puts(\"own\"); return 0; }\n"
+    )
+    program = str(tmp_path / "program")
+    command = ["cc", f"-fsanitize={sanitizer}", str(source), "-o", program]
+    if subprocess.run(command, capture_output=True).returncode != 0:
+        pytest.skip(f"no cc with -fsanitize={sanitizer}")
+    if subprocess.run([program], capture_output=True).returncode != 0:
+        pytest.skip(f"-fsanitize={sanitizer} does not run here")
+    ended = bigleaf("run", program)
+    assert (ended.status, ended.out) == (0, "own\n")
+
+
 def test_script_is_judged_by_its_interpreter(
     bigleaf: Bigleaf, library: str, tmp_path: Path
 ) -> None:

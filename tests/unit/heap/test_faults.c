@@ -205,3 +205,25 @@ TEST(unmaps_fail_for_ever) {
                                     .from_then_on = true,
                                     .backing = BL_BACKING_THP});
 }
+
+// Who asks for less keeps what he has where there is no memory to move to.
+TEST(who_shrinks_is_never_refused) {
+    static const size_t sizes[] = {2000, 60000, 500000, 3 * BL_MIB,
+                                   40 * BL_MIB};
+    fake_os_install();
+    for (size_t i = 0; i < BL_ARRAY_LEN(sizes); i++) {
+        unsigned char *p = bl_malloc(sizes[i]);
+        assert_ptr_ne(p, NULL);
+        memset(p, 7, sizes[i]);
+        fake_os_fail(1, ENOMEM, FAKE_MAY_FAIL, true);
+        while (bl_malloc(100) != NULL)
+            ;
+        p = bl_realloc(p, 100);
+        fake_os_fail(0, 0, FAKE_MAY_FAIL, false);
+        assert_ptr_ne(p, NULL);
+        for (size_t k = 0; k < 100; k++)
+            expect_int_eq(p[k], 7);
+        bl_free(p);
+    }
+    bl_heap_check();
+}

@@ -345,3 +345,73 @@ TEST(each_call_fails_once_with_a_pool) {
 TEST(each_call_fails_for_ever_with_a_pool) {
     fail_each_call(BL_BACKING_AUTO, true);
 }
+
+// Somebody else has a long mapping behind the first runs: others lie behind
+// it, and none is refused.
+TEST(foreign_mappings_are_passed_over) {
+    start_with(BL_BACKING_THP);
+    struct bl_run *run = bl_run_acquire(20 * BL_MIB, 1);
+    char *const first = bl_run_start(run);
+    expect_int_eq(bl_os.map(first + 256 * BL_MIB, 4 * BL_GIB, BL_OS_BASE_PAGES),
+                  0);
+    for (int i = 0; i < 40; i++) {
+        run = bl_run_acquire(20 * BL_MIB, 1);
+        assert_ptr_ne(run, NULL);
+        expect_true(fake_os_is_mapped(bl_run_start(run), 20 * BL_MIB));
+    }
+    bl_reservoir_check();
+}
+
+// Nothing of a run stays mapped, its tail of base pages neither.
+TEST(tails_go_with_their_runs) {
+    start_with(BL_BACKING_THP);
+    assert_ptr_ne(bl_run_acquire(60 * BL_MIB, 1), NULL);
+    const size_t before = fake_os_mapped_bytes();
+    for (int i = 0; i < 8; i++) {
+        struct bl_run *const run = bl_run_acquire(9 * BL_MIB / 2, 1);
+        assert_ptr_ne(run, NULL);
+        expect_size_eq(run->mapped, 9 * BL_MIB / 2);
+        bl_run_release(run);
+        bl_reservoir_purge(true);
+        expect_size_eq(fake_os_mapped_bytes(), before);
+    }
+    bl_reservoir_check();
+}
+
+// A warm run is of use to who asks for its size, unless it lies wrong.
+TEST(a_warm_run_is_used_again_where_it_is_aligned) {
+    start_with(BL_BACKING_THP);
+    assert_ptr_ne(bl_run_acquire(60 * BL_MIB, 1), NULL);
+    struct bl_run *run = bl_run_acquire(8 * BL_MIB, 1);
+    const uintptr_t start = (uintptr_t)bl_run_start(run);
+    const size_t align = 2 * (start & -start);
+    bl_run_release(run);
+    run = bl_run_acquire(8 * BL_MIB, 1);
+    expect_size_eq((uintptr_t)bl_run_start(run), start);
+    bl_run_release(run);
+    run = bl_run_acquire(8 * BL_MIB, align);
+    assert_ptr_ne(run, NULL);
+    expect_size_eq((uintptr_t)bl_run_start(run) % align, 0);
+    bl_reservoir_check();
+}
+
+// Pages of the pool are known for such wherever they are moved: before a fork
+// none is forgotten, and none is looked for where it was.
+TEST(moved_pool_pages_are_known) {
+    start_with(BL_BACKING_AUTO);
+    fake_os_set_pool(100);
+    struct bl_run *run = bl_run_acquire(8 * BL_MIB, 1);
+    assert_ptr_ne(run, NULL);
+    fill(run, 0, 8 * BL_MIB);
+    run = bl_run_move(run, 24 * BL_MIB);
+    assert_ptr_ne(run, NULL);
+    expect_size_eq(fake_os_pool_bytes(bl_run_start(run), 8 * BL_MIB),
+                   8 * BL_MIB);
+    bl_locks_before_fork();
+    bl_reservoir_leave_hugetlb();
+    bl_locks_after_fork();
+    expect_size_eq(fake_os_pool_bytes(bl_run_start(run), 24 * BL_MIB), 0);
+    expect_false(bl_reservoir_has_hugetlb());
+    check(run, 8 * BL_MIB);
+    bl_reservoir_check();
+}

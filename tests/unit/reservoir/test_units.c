@@ -339,3 +339,23 @@ static void fork_with_pool(bool in_child, bool refuses_moves,
 TEST(a_child_gets_copies_of_pool_pages) { fork_with_pool(true, false, 0); }
 TEST(a_child_gets_them_without_mremap) { fork_with_pool(true, true, 0); }
 TEST(a_parent_keeps_its_pool_pages) { fork_with_pool(false, false, 10); }
+
+// Somebody else maps memory behind ours, and where ours was: units lie
+// elsewhere, and none is refused.
+TEST(foreign_mappings_are_passed_over) {
+    void *units[N];
+    start_with(BL_BACKING_THP);
+    char *const first = unit();
+    expect_int_eq(
+        bl_os.map(first + 3 * BL_HUGE_SIZE, 4 * BL_GIB, BL_OS_BASE_PAGES), 0);
+    for (int i = 0; i < N; i++)
+        units[i] = unit();
+    for (int i = 0; i < N; i++)
+        bl_unit_release(units[i]);
+    bl_reservoir_purge(true);
+    for (int i = 0; i < N - 1; i++)
+        expect_int_eq(bl_os.map(units[i], BL_HUGE_SIZE, BL_OS_BASE_PAGES), 0);
+    for (int i = 0; i < N; i++)
+        units[i] = unit();
+    bl_reservoir_check();
+}
