@@ -53,7 +53,8 @@ static uint32_t colour(const struct bl_page *page, uint32_t count) {
     if (page->carved > 0)
         return 0;
     const uint32_t first = bl_page_slice(page) * 5 % count;
-    const uint32_t most = (CARVE_BYTES - STRING_REACH - 1) / page->block_bytes;
+    const uint32_t most =
+        (BL_CARVE_BYTES - STRING_REACH - 1) / page->block_bytes;
     return first <= most ? first : first / 2;
 }
 
