@@ -21,6 +21,7 @@
 #define MOST_VDSO (64 * BL_KIB)
 #define SYSCALL_STOP (SIGTRAP | 0x80)
 #define STUB_STOPS 4       // of the two system calls up to clone
+#define ERESTARTNOINTR 513 // the kernel's: the call begins anew
 #define TRIES 300          // of 1 ms each, until a thread has no signal to take
 #define HOME_TRIES 200     // of 1 ms each, for a thread on its way home
 #define VISITOR_TRIES 3000 // and for the end of another one's visitor
@@ -206,6 +207,13 @@ static bool run_on(int tid, int *status) {
            waitpid(tid, status, __WALL) > 0 && WIFSTOPPED(*status);
 }
 
+// SIGSTOP came while the kernel was in clone: it is taken first.
+static bool begins_anew(int tid) {
+    struct user_regs_struct r;
+    return ptrace(PTRACE_GETREGS, tid, 0, &r) == 0 &&
+           (long)r.rax == -ERESTARTNOINTR;
+}
+
 // Has the held thread run the stub up to the end of clone.
 static enum bl_hold_result run_stub(struct bl_visitor *v) {
     const int tid = v->hold.tid;
@@ -221,6 +229,8 @@ static enum bl_hold_result run_stub(struct bl_visitor *v) {
             v->tid = (int)made;
         } else if (WSTOPSIG(status) == SYSCALL_STOP) {
             stops++;
+            if (stops == STUB_STOPS && !v->tid && begins_anew(tid))
+                stops -= 2;
         } else if (status >> 16 == 0 && stops == 0) {
             // A signal that came before the stub could block it.
             bl_hold_restore(&v->hold);
