@@ -17,16 +17,17 @@ takes from a hugetlb pool counts as its memory. Runs of one COMMAND must end
 alike: the same exit status, and the same lines that match PATTERN. --save
 appends every run as a line of JSON.
 
-A virtual machine may give free huge pages back to its host, and a run that
-comes after one on base pages then pays for backing them anew: 9 ms each where
-it takes .3 ms after a run on huge pages. So each allocator follows each other
-one equally often in as many rounds as there are allocators [Williams-1949], and
---warm has a process touch so much memory on huge pages before each run.
+A virtual machine may give free huge pages back to its host, and what ran before
+decides whether a run has to wait for them (docs/design/heap.md). So each
+allocator follows each other one equally often, in as many rounds as there are
+allocators or, where that is odd, twice as many [Williams-1949]; and --warm has
+a process touch so much memory on huge pages before each run.
 """
 
 import argparse
 import json
 import mmap
+import multiprocessing
 import os
 import re
 import shlex
@@ -67,6 +68,12 @@ def rounds(text):
     return int(text)
 
 
+def mebibytes(text):
+    if not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text}: wants a number of MiB")
+    return int(text)
+
+
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--micro", help="the program heap-micro")
@@ -78,7 +85,7 @@ def arguments():
     parser.add_argument("--same", default="^s |^(un)?sat|SATISFIABLE")
     parser.add_argument("--rounds", type=rounds, default=7)
     parser.add_argument("--time", choices=("cpu", "wall"), default="cpu")
-    parser.add_argument("--warm", type=int, default=0, metavar="MIB")
+    parser.add_argument("--warm", type=mebibytes, default=0, metavar="MIB")
     parser.add_argument("--save", help="file for every run")
     parser.add_argument("allocators", nargs="+", type=allocator)
     return parser.parse_args()
@@ -150,17 +157,23 @@ def run_command(command, environment, ending):
             "wall": wall, "kib": used.ru_maxrss + most}
 
 
+def touch(mib):
+    memory = mmap.mmap(-1, mib << 20)
+    memory.madvise(mmap.MADV_HUGEPAGE)
+    for at in range(0, mib << 20, mmap.PAGESIZE):
+        memory[at] = 1
+
+
 def warm_up(mib):
     """Leaves so much free memory backed by the host, in huge pages."""
-    child = os.fork() if mib > 0 else None
-    if child == 0:
-        memory = mmap.mmap(-1, mib << 20)
-        memory.madvise(mmap.MADV_HUGEPAGE)
-        for at in range(0, mib << 20, mmap.PAGESIZE):
-            memory[at] = 1
-        os._exit(0)
-    if child:
-        os.waitpid(child, 0)
+    if mib == 0:
+        return
+    child = multiprocessing.Process(target=touch, args=(mib,))
+    child.start()
+    child.join()
+    if child.exitcode != 0:
+        sys.exit(f"peers.py: --warm={mib}: cannot touch so much on huge pages; "
+                 "ask for less, or leave it out")
 
 
 def order(count, turn):

@@ -29,6 +29,13 @@ if python3 "$peers" --rounds=2 --same=BIGLEAF_PAGES --program="other=env" \
 fi
 grep -q "peers.py: other ended with 0, .*before with 0" "$folder/message" ||
     fail "no clear line"
+if python3 "$peers" --rounds=2 --warm=999999999 --program="none=true" \
+    "ours=$library" 2>"$folder/message" >/dev/null; then
+    fail "more than there is was warmed up"
+fi
+grep -q "^peers.py: --warm=999999999: cannot touch" "$folder/message" ||
+    fail "no clear line of what cannot be warmed up"
+
 PYTHONPATH="$(dirname "$0")" python3 -c '
 import peers
 for count, rows in (2, 2), (3, 6), (4, 4), (5, 10), (6, 6):
