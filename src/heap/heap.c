@@ -63,15 +63,10 @@ static void *class_alloc(uint32_t c) {
 }
 
 // For requests that need no more than the alignment of any block.
-static void *any_alloc(size_t bytes) {
+static void *any_alloc(uint32_t c) {
     struct bl_local *local = bl_local_self();
-    if (local == NULL)
-        return NULL;
-    const uint32_t c =
-        bl_class_lender(local, bl_class_pools, bl_class_of(bytes));
-    void *p = bl_class_alloc(local, &bl_class_pools[c]);
-    bl_local_leave();
-    return p;
+    return local ? class_alloc(bl_class_lender(local, bl_class_pools, c))
+                 : NULL;
 }
 
 // A small heap has no fragments that would fill the holes which objects of
@@ -117,7 +112,7 @@ BL_NOINLINE static void *own_malloc(size_t bytes) {
         return bl_libc()->malloc(bytes);
     void *p = NULL;
     if (bytes <= BL_CLASS_MAX) {
-        p = any_alloc(bytes);
+        p = any_alloc(bl_class_of(bytes));
     } else {
         bool zeroed = false;
         p = large_alloc(bytes, 1, &zeroed);
