@@ -118,6 +118,15 @@ static uint64_t os_now_ms(void) {
     return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
+static uint64_t cpu_ns(int clock) {
+    struct timespec t = {0};
+    bl_syscall2(SYS_clock_gettime, clock, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t os_process_ns(void) { return cpu_ns(CLOCK_PROCESS_CPUTIME_ID); }
+static uint64_t os_thread_ns(void) { return cpu_ns(CLOCK_THREAD_CPUTIME_ID); }
+
 struct bl_os_hooks bl_os = {
     .map = os_map,
     .unmap = os_unmap,
@@ -128,4 +137,6 @@ struct bl_os_hooks bl_os = {
     .pool_free = os_pool_free,
     .move = os_move,
     .now_ms = os_now_ms,
+    .process_ns = os_process_ns,
+    .thread_ns = os_thread_ns,
 };

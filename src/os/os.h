@@ -44,6 +44,10 @@ struct bl_os_hooks {
     int (*move)(void *from, size_t bytes, void *to);
     // Milliseconds on a clock that never goes back.
     uint64_t (*now_ms)(void);
+    // CPU time of the process (in a child of fork, its own) and of the thread;
+    // 0 where the kernel refuses to say.
+    uint64_t (*process_ns)(void);
+    uint64_t (*thread_ns)(void);
 };
 
 // Const after start-up but for the tests, which set it before the first call.

@@ -200,8 +200,10 @@ void bl_page_report(struct bl_page *page) {
 #define TURNS_PER_PURGE 128
 
 void bl_local_turn(struct bl_local *self) {
-    if (self != NULL && ++self->turns % TURNS_PER_PURGE == 0)
-        bl_reservoir_purge(false);
+    if (self == NULL || ++self->turns % TURNS_PER_PURGE != 0)
+        return;
+    bl_reservoir_purge(false);
+    bl_reservoir_tend();
 }
 
 // Available ones are `self`'s own: a parked local has none.

@@ -13,36 +13,16 @@
 struct bl_policy bl_policy = {.backing = BL_BACKING_AUTO,
                               .purge_delay_ms = BL_PURGE_DELAY_MS,
                               .seeds = BL_SEED_UNITS,
-                              .promote_at = BL_SEED_PROMOTE_AT};
+                              .promote_at = BL_SEED_PROMOTE_AT,
+                              .huge_percent = 100};
 
 // Demands to serve without asking the pool again after a refusal.
 #define POOL_BACKOFF 32
 #define POOL_STEP 8
 
 static unsigned pool_backoff;
-static size_t pool_held; // units marked in `bl_hugetlb_bits`
 
-static size_t unit_number(const void *at) {
-    return ((uintptr_t)at - bl_territory.start) >> BL_HUGE_SHIFT;
-}
-
-static bool is_hugetlb(const void *at) {
-    const size_t n = unit_number(at);
-    return bl_hugetlb_bits()[n / 64] >> (n % 64) & 1;
-}
-
-static void mark_hugetlb(const void *at, size_t units, bool yes) {
-    for (size_t n = unit_number(at), end = n + units; n < end; n++) {
-        uint64_t *word = &bl_hugetlb_bits()[n / 64];
-        const uint64_t bit = (uint64_t)1 << (n % 64);
-        if (yes == ((*word & bit) != 0))
-            continue;
-        *word ^= bit;
-        pool_held += yes ? 1 : (size_t)-1;
-    }
-}
-
-bool bl_reservoir_has_hugetlb(void) { return pool_held > 0; }
+bool bl_reservoir_has_hugetlb(void) { return bl_marked(BL_MARK_POOL) > 0; }
 
 static void count_refusal(_Atomic(uint64_t) *counter, int result) {
     if (result < 0) {
@@ -51,12 +31,16 @@ static void count_refusal(_Atomic(uint64_t) *counter, int result) {
     }
 }
 
+static void advise_huge(void *at, size_t bytes) {
+    count_refusal(&bl_stats.advice_refused, bl_os.advise_huge(at, bytes));
+}
+
 bool bl_thrifty(void) { return bl_os_address_space_limit() != SIZE_MAX; }
 
 // A process leaves as many pages in the pool as it holds, for the moment after
 // a fork in which a child shares them (fork.c).
 static bool leaves_enough(size_t units) {
-    return bl_os.pool_free() >= pool_held + 2 * units;
+    return bl_os.pool_free() >= bl_marked(BL_MARK_POOL) + 2 * units;
 }
 
 static bool wants_pool(void) {
@@ -77,7 +61,7 @@ static bool back_from_pool(void *at, size_t units) {
     if (result == 0) {
         result = bl_os.populate(at, bytes);
         if (result == 0) {
-            mark_hugetlb(at, units, true);
+            bl_mark(at, units, BL_MARK_POOL);
             BL_COUNT_BY(units_hugetlb, units);
             return true;
         }
@@ -118,6 +102,21 @@ static size_t back_some_from_pool(char *at, size_t units) {
     return done;
 }
 
+// Fresh memory of THP, as far as there is a budget for it.
+static int back_by_thp(char *at, size_t units) {
+    const size_t bytes = units << BL_HUGE_SHIFT;
+    const int result = bl_os.map(at, bytes, BL_OS_BASE_PAGES);
+    if (result < 0) {
+        count_refusal(&bl_stats.map_refused, result);
+        return result;
+    }
+    size_t huge = bl_budget_sample(at, units);
+    huge += bl_budget_grant(units - huge);
+    bl_defer(at + (huge << BL_HUGE_SHIFT), units - huge);
+    advise_huge(at, bytes);
+    return 0;
+}
+
 int bl_back_units(void *at, size_t units) {
     BL_COUNT_BY(units_fresh, units);
     if (bl_policy.backing == BL_BACKING_BASE)
@@ -125,31 +124,34 @@ int bl_back_units(void *at, size_t units) {
     const size_t pool = back_some_from_pool(at, units);
     if (pool == units)
         return 0;
-    char *rest = (char *)at + (pool << BL_HUGE_SHIFT);
-    const size_t bytes = (units - pool) << BL_HUGE_SHIFT;
-    const int result = bl_os.map(rest, bytes, BL_OS_BASE_PAGES);
-    if (result < 0) {
-        count_refusal(&bl_stats.map_refused, result);
-        if (pool > 0)
-            bl_unback(at, pool << BL_HUGE_SHIFT);
-        return result;
-    }
-    count_refusal(&bl_stats.advice_refused, bl_os.advise_huge(rest, bytes));
-    return 0;
+    const int result =
+        back_by_thp((char *)at + (pool << BL_HUGE_SHIFT), units - pool);
+    if (result < 0 && pool > 0)
+        bl_unback(at, pool << BL_HUGE_SHIFT);
+    return result;
 }
 
-void bl_hugify(void *unit) {
+bool bl_hugify(void *unit) {
+    advise_huge(unit, BL_HUGE_SIZE);
+    const int result = bl_os.collapse(unit, BL_HUGE_SIZE);
+    count_refusal(&bl_stats.collapse_refused, result);
+    return result == 0;
+}
+
+void bl_promote(void *unit) {
     if (bl_policy.backing == BL_BACKING_BASE)
         return;
-    count_refusal(&bl_stats.advice_refused,
-                  bl_os.advise_huge(unit, BL_HUGE_SIZE));
-    count_refusal(&bl_stats.collapse_refused,
-                  bl_os.collapse(unit, BL_HUGE_SIZE));
+    if (!bl_budget_defers()) {
+        bl_hugify(unit);
+        return;
+    }
+    advise_huge(unit, BL_HUGE_SIZE);
+    bl_mark(unit, 1, BL_MARK_DEFERRED);
 }
 
 void bl_unback(void *at, size_t bytes) {
     bl_os.unmap(at, bytes);
-    mark_hugetlb(at, (bytes + BL_HUGE_SIZE - 1) >> BL_HUGE_SHIFT, false);
+    bl_marks_clear(at, (bytes + BL_HUGE_SIZE - 1) >> BL_HUGE_SHIFT);
 }
 
 void bl_count_units(size_t before, size_t after) {
@@ -187,14 +189,6 @@ int bl_fill_units(void *at, size_t units, size_t *warm) {
     return 0;
 }
 
-static void move_marks(char *from, size_t units, char *to) {
-    for (size_t i = 0; i < units; i++) {
-        const size_t offset = i << BL_HUGE_SHIFT;
-        mark_hugetlb(to + offset, 1, is_hugetlb(from + offset));
-        mark_hugetlb(from + offset, 1, false);
-    }
-}
-
 // False: copied, and what was at `from` is ordinary memory at `to`. Ends the
 // program without memory.
 static bool move_or_copy(void *from, size_t bytes, void *to) {
@@ -210,9 +204,9 @@ static bool move_or_copy(void *from, size_t bytes, void *to) {
 
 void bl_move_or_copy_units(void *from, size_t units, void *to) {
     if (move_or_copy(from, units << BL_HUGE_SHIFT, to))
-        move_marks(from, units, to);
+        bl_marks_move(from, units, to);
     else
-        mark_hugetlb(from, units, false);
+        bl_marks_clear(from, units);
 }
 
 // A stretch may be of several mappings, and Linux before 6.17 moves one at a
@@ -229,7 +223,7 @@ static int move_stretch(char *from, size_t units, char *to) {
     const int two = move_stretch(from + first, units - half, to + first);
     if (two < 0) { // its place is free, so as a rule this cannot fail too
         if (!move_or_copy(to, first, from))
-            mark_hugetlb(from, half, false);
+            bl_marks_clear(from, half);
     }
     return two;
 }
@@ -237,6 +231,6 @@ static int move_stretch(char *from, size_t units, char *to) {
 int bl_move_units(void *from, size_t units, void *to) {
     const int result = move_stretch(from, units, to);
     if (result == 0)
-        move_marks(from, units, to);
+        bl_marks_move(from, units, to);
     return result;
 }

@@ -20,26 +20,6 @@
 //
 #include "reservoir/internal.h"
 
-static char *unit_at(size_t number) {
-    return (char *)bl_territory.start + (number << BL_HUGE_SHIFT);
-}
-
-// Calls `visit` for each unit from the pool.
-static void each_pool_unit(void (*visit)(char *unit)) {
-    const uint64_t *bits = bl_hugetlb_bits();
-    const uintptr_t parts[2] = {bl_territory.small, bl_territory.large};
-    const size_t bytes[2] = {bl_load_relaxed(&bl_territory.small_bytes),
-                             bl_load_relaxed(&bl_territory.large_bytes)};
-    for (int part = 0; part < 2; part++) {
-        const size_t first =
-            (parts[part] - bl_territory.start) >> BL_HUGE_SHIFT;
-        const size_t end = first + (bytes[part] >> BL_HUGE_SHIFT);
-        for (size_t n = first; n < end; n++)
-            if (bits[n / 64] >> (n % 64) & 1)
-                visit(unit_at(n));
-    }
-}
-
 // Ordinary memory with the bytes of `unit`, or NULL without memory or where
 // the kernel has taken the unit back.
 static char *copy_of(const char *unit) {
@@ -71,7 +51,10 @@ static void exchange(char *unit) {
 void bl_reservoir_leave_hugetlb(void) {
     bl_policy.leave_hugetlb = true;
     bl_warm_purge(UINT64_MAX);
-    each_pool_unit(exchange);
+    char *unit = bl_marked_next(NULL, BL_MARK_POOL);
+    for (; unit != NULL;
+         unit = bl_marked_next(unit + BL_HUGE_SIZE, BL_MARK_POOL))
+        exchange(unit);
 }
 
 // ---------------------------------------------------------------------------

@@ -18,9 +18,10 @@
 struct bl_policy {
     enum bl_backing backing;
     uint64_t purge_delay_ms;
-    bool leave_hugetlb; // this process forks: no more of the pool
-    size_t seeds;       // at most BL_SEED_UNITS
-    size_t promote_at;  // units
+    bool leave_hugetlb;    // this process forks: no more of the pool
+    size_t seeds;          // at most BL_SEED_UNITS
+    size_t promote_at;     // units
+    uint64_t huge_percent; // of CPU time that dear huge pages may take
 };
 extern struct bl_policy bl_policy;
 
@@ -37,7 +38,42 @@ struct bl_unit_bits {
     uint64_t warm; // its warm memory lies here
 };
 struct bl_unit_bits *bl_unit_bits(void);
-uint64_t *bl_hugetlb_bits(void); // one per unit of the territory
+
+// --- marks.c -----------------------------------------------------------------
+
+enum bl_mark {
+    BL_MARK_POOL,     // from the hugetlb pool
+    BL_MARK_DEFERRED, // base pages until a huge one is earned
+    BL_MARKS
+};
+
+// 64 units of the territory.
+struct bl_mark_bits {
+    uint64_t bits[BL_MARKS];
+};
+struct bl_mark_bits *bl_mark_bits(void); // territory.c
+
+bool bl_is_marked(const void *unit, enum bl_mark mark);
+void bl_mark(const void *at, size_t units, enum bl_mark mark);
+void bl_marks_clear(const void *at, size_t units);
+void bl_marks_move(const void *from, size_t units, const void *to);
+size_t bl_marked(enum bl_mark mark); // how many there are
+// The first at `from` or behind; NULL: there is none.
+char *bl_marked_next(const char *from, enum bl_mark mark);
+void bl_marks_check(void);
+
+// --- budget.c ----------------------------------------------------------------
+
+// Where it is time to learn what a huge page costs, and that can be afforded:
+// the first of `units` fresh units is huge and touched now. 1; else 0.
+size_t bl_budget_sample(void *at, size_t units);
+// How many of `units` further ones may be huge at their first touch; paid for.
+size_t bl_budget_grant(size_t units);
+// Base pages for units just mapped, until huge ones are bought.
+void bl_defer(void *at, size_t units);
+bool bl_budget_defers(void); // huge pages are dear now
+// Buys a huge page for a deferred unit where that has been earned.
+void bl_budget_spend(void);
 
 // --- backing.c ---------------------------------------------------------------
 
@@ -49,8 +85,10 @@ bool bl_back_unit_from_pool(void *at);
 // Base pages now and later.
 int bl_back_base(void *at, size_t bytes);
 void bl_unback(void *at, size_t bytes);
-// Makes a huge page of a unit that has base pages.
-void bl_hugify(void *unit);
+// Makes a huge page of a unit that has base pages, at once; false: refused.
+bool bl_hugify(void *unit);
+// Likewise, as the policy says; where huge pages are dear, later.
+void bl_promote(void *unit);
 // Fills `units` units at `at`: warm ones first (*warm of them), then fresh.
 // 0, or -errno and nothing mapped. Counts them.
 int bl_fill_units(void *at, size_t units, size_t *warm);

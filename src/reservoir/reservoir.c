@@ -11,6 +11,20 @@ void bl_reservoir_configure(enum bl_backing backing, uint64_t purge_delay_ms) {
     bl_lock_release(&bl_lock_reservoir);
 }
 
+void bl_reservoir_limit_price(uint64_t percent) {
+    bl_lock_acquire(&bl_lock_reservoir);
+    bl_policy.huge_percent = percent;
+    bl_lock_release(&bl_lock_reservoir);
+}
+
+void bl_reservoir_tend(void) {
+    if (bl_load_relaxed(&bl_stats.units_deferred_now) == 0)
+        return;
+    bl_lock_acquire(&bl_lock_reservoir);
+    bl_budget_spend();
+    bl_lock_release(&bl_lock_reservoir);
+}
+
 size_t bl_reservoir_purge(bool all) {
     if (bl_load_relaxed(&bl_stats.units_warm_now) == 0)
         return 0;
@@ -32,6 +46,7 @@ void bl_reservoir_check(void) {
     bl_warm_check();
     bl_addresses_check();
     bl_runs_check();
+    bl_marks_check();
     bl_lock_release(&bl_lock_reservoir);
 }
 

@@ -88,6 +88,12 @@ struct bl_run {
 
 // Chooses backing and purge delay; may be called again at any time.
 void bl_reservoir_configure(enum bl_backing backing, uint64_t purge_delay_ms);
+// Under BL_BACKING_AUTO: the part of the CPU time that huge pages may take where
+// they cost more than base pages do (budget.c); 100: no limit, the default.
+void bl_reservoir_limit_price(uint64_t percent);
+// To be called now and then: makes a unit huge that begun on base pages, where
+// that has been earned.
+void bl_reservoir_tend(void);
 // Before any memory is taken: a process that needs a second unit will need
 // many, so only the first begins on base pages, until there is a second.
 void bl_reservoir_expect_growth(void);

@@ -252,7 +252,7 @@ static bool complete_tail(char *unit, size_t tail) {
         return false;
     char *ready = bl_unit_take_ready();
     if (ready == NULL) {
-        bl_hugify(unit);
+        bl_promote(unit);
         return true;
     }
     __builtin_memcpy(ready, unit, tail);
@@ -319,6 +319,7 @@ static void shrink_locked(struct bl_run *run, size_t bytes) {
 bool bl_run_resize(struct bl_run *run, size_t bytes) {
     bl_lock_acquire(&bl_lock_reservoir);
     BL_CHECK(run->state == BL_RUN_USED);
+    bl_budget_spend();
     bool ok = true;
     if (bytes > run->mapped)
         ok = grow_locked(run, bytes);

@@ -15,7 +15,7 @@
 #define UNIT_INFO_AT (16 * BL_GIB)
 #define RUNS_AT (17 * BL_GIB)
 #define UNIT_BITS_AT (18 * BL_GIB)
-#define HUGETLB_BITS_AT (19 * BL_GIB)
+#define MARK_BITS_AT (19 * BL_GIB)
 #define BUMP_AT (20 * BL_GIB)
 
 struct bl_territory bl_territory;
@@ -26,7 +26,7 @@ struct table {
     size_t mapped;
 };
 
-static struct table slices, unit_info, runs, unit_bits, hugetlb_bits, bump;
+static struct table slices, unit_info, runs, unit_bits, mark_bits, bump;
 static size_t bump_used;
 
 // Small tables grow by little, since a small process pays for them; beyond
@@ -53,11 +53,13 @@ static bool table_reach(struct table *t, size_t bytes, size_t step) {
     return true;
 }
 
-// One bit for each unit of the territory; what lies between the parts is
-// mapped, not touched.
-static bool reach_hugetlb_bits(uintptr_t part, size_t units) {
+// For each unit of the territory; what lies between the parts is mapped, not
+// touched.
+static bool reach_mark_bits(uintptr_t part, size_t units) {
     const size_t before = (part - bl_territory.start) >> BL_HUGE_SHIFT;
-    return table_reach(&hugetlb_bits, (before + units) / 8 + 8, BL_BASE_SIZE);
+    return table_reach(
+        &mark_bits, ((before + units) / 64 + 1) * sizeof(struct bl_mark_bits),
+        BL_BASE_SIZE);
 }
 
 bool bl_territory_reach_small(size_t units) {
@@ -67,12 +69,12 @@ bool bl_territory_reach_small(size_t units) {
            table_reach(&unit_bits,
                        (units / 64 + 1) * sizeof(struct bl_unit_bits),
                        BL_BASE_SIZE) &&
-           reach_hugetlb_bits(bl_territory.small, units);
+           reach_mark_bits(bl_territory.small, units);
 }
 
 bool bl_territory_reach_large(size_t units) {
     return table_reach(&runs, units * sizeof(struct bl_run), 64 * BL_KIB) &&
-           reach_hugetlb_bits(bl_territory.large, units);
+           reach_mark_bits(bl_territory.large, units);
 }
 
 struct bl_run *bl_run_records(void) {
@@ -81,14 +83,16 @@ struct bl_run *bl_run_records(void) {
 struct bl_unit_bits *bl_unit_bits(void) {
     return (struct bl_unit_bits *)unit_bits.at;
 }
-uint64_t *bl_hugetlb_bits(void) { return (uint64_t *)hugetlb_bits.at; }
+struct bl_mark_bits *bl_mark_bits(void) {
+    return (struct bl_mark_bits *)mark_bits.at;
+}
 
 static void place_tables(uintptr_t start) {
     slices.at = start + SLICES_AT;
     unit_info.at = start + UNIT_INFO_AT;
     runs.at = start + RUNS_AT;
     unit_bits.at = start + UNIT_BITS_AT;
-    hugetlb_bits.at = start + HUGETLB_BITS_AT;
+    mark_bits.at = start + MARK_BITS_AT;
     bump.at = start + BUMP_AT;
 }
 
@@ -102,8 +106,8 @@ static void lay_out(uintptr_t start) {
 }
 
 static void withdraw(void) {
-    struct table *const all[] = {&slices,    &unit_info,    &runs,
-                                 &unit_bits, &hugetlb_bits, &bump};
+    struct table *const all[] = {&slices,    &unit_info, &runs,
+                                 &unit_bits, &mark_bits, &bump};
     for (size_t i = 0; i < BL_ARRAY_LEN(all); i++) {
         if (all[i]->mapped > 0)
             bl_os.unmap((void *)all[i]->at, all[i]->mapped);

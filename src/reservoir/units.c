@@ -165,7 +165,8 @@ static char *take_from_pool(void) {
 
 void *bl_unit_take_ready(void) {
     char *at = take_warm();
-    if (at != NULL && bl_unit_is_seed(at)) { // base pages
+    if (at != NULL &&
+        (bl_unit_is_seed(at) || bl_is_marked(at, BL_MARK_DEFERRED))) {
         bl_warm_push(at, 1, 0);
         return NULL;
     }
@@ -204,7 +205,7 @@ static void promote_seeds(void) {
     seeds_promoted = true;
     for (size_t i = 0; i < BL_SEED_UNITS; i++)
         if (seeds >> i & 1 && !address_is_free(i))
-            bl_hugify(small_at(i));
+            bl_promote(small_at(i));
 }
 
 static void take_bit(size_t unit) {
@@ -299,6 +300,7 @@ bool bl_units_acquire_at(size_t first, size_t count, bool *dirty) {
 
 void *bl_unit_acquire(bool *dirty) {
     bl_lock_acquire(&bl_lock_reservoir);
+    bl_budget_spend();
     char *unit = take_warm();
     *dirty = unit != NULL;
     if (unit == NULL) {

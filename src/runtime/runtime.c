@@ -53,6 +53,7 @@ static void apply_options(char *const *environment) {
         bl_options_read(environment);
     is_off = !bl_options.on || bl_libc_heap_is_chosen();
     bl_reservoir_configure(backing(), bl_options.purge_delay_ms);
+    bl_reservoir_limit_price((uint64_t)bl_options.huge_percent);
     if (bl_options.report != NULL) {
         reporting_pid = bl_os_pid();
         bl_reservoir_peak_hook = bl_report_peak;

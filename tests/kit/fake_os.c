@@ -29,6 +29,9 @@ static size_t range_count;
 static size_t mapped_bytes;
 static size_t pool_pages;
 static uint64_t clock_ms = 1000;
+static uint64_t cpu_ns;
+static uint64_t price_ns; // of a huge page
+static bool last_advice_huge;
 
 static unsigned long counts[FAKE_CALLS];
 static unsigned long calls_seen;
@@ -192,21 +195,26 @@ static int fake_unmap(void *at, size_t bytes) {
 
 static int fake_advise_huge(void *at, size_t bytes) {
     check_mapped(FAKE_ADVISE_HUGE, at, bytes);
+    last_advice_huge = true;
     return fails(FAKE_ADVISE_HUGE) ? -fail_error : 0;
 }
 
 static int fake_advise_base(void *at, size_t bytes) {
     check_mapped(FAKE_ADVISE_BASE, at, bytes);
+    last_advice_huge = false;
     return fails(FAKE_ADVISE_BASE) ? -fail_error : 0;
 }
 
 static int fake_collapse(void *at, size_t bytes) {
     check_mapped(FAKE_COLLAPSE, at, bytes);
+    cpu_ns += price_ns;
     return fails(FAKE_COLLAPSE) ? -fail_error : 0;
 }
 
 static int fake_populate(void *at, size_t bytes) {
     check_mapped(FAKE_POPULATE, at, bytes);
+    if (last_advice_huge)
+        cpu_ns += price_ns;
     return fails(FAKE_POPULATE) ? -fail_error : 0;
 }
 
@@ -246,6 +254,7 @@ static int fake_move(void *from, size_t bytes, void *to) {
 }
 
 static uint64_t fake_now_ms(void) { return clock_ms; }
+static uint64_t fake_cpu_ns(void) { return cpu_ns; }
 
 void fake_os_install(void) {
     fail_mask = FAKE_MAY_FAIL;
@@ -259,6 +268,8 @@ void fake_os_install(void) {
         .populate = fake_populate,
         .move = fake_move,
         .now_ms = fake_now_ms,
+        .process_ns = fake_cpu_ns,
+        .thread_ns = fake_cpu_ns,
     };
 }
 
@@ -276,4 +287,7 @@ unsigned long fake_os_count(enum fake_call call) { return counts[call]; }
 void fake_os_set_pool(size_t huge_pages) { pool_pages = huge_pages; }
 size_t fake_os_pool(void) { return pool_pages; }
 void fake_os_advance_ms(uint64_t ms) { clock_ms += ms; }
+void fake_os_run_ms(uint64_t ms) { cpu_ns += ms * 1000000; }
+void fake_os_begin_cpu(void) { cpu_ns = 0; }
+void fake_os_set_price_us(uint64_t us) { price_ns = us * 1000; }
 size_t fake_os_mapped_bytes(void) { return mapped_bytes; }

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+//
+// Rent or buy [KarlinManasseOwickiMcGeoch-1994]: huge pages where they are dear.
+//
+// A machine that gives its free memory back to a hypervisor must be given it
+// anew: 6 to 9 ms for a fresh huge page, where base pages, made of fragments
+// that it has kept, cost 1 ms for as much memory. A huge page brings about half
+// a millisecond a second, so that short runs lose by it and long ones win.
+// Nobody knows how long a run will be. So huge pages may take a part of the CPU
+// time of the process, whatever they cost beyond base pages: no run is slower
+// by more than that, and one that is long has all of them in the end.
+//
+// What one costs is measured by the CPU time of its first touch. While it costs
+// no more than base pages do, units are huge at once, and one of eight is
+// measured. Where it costs more, a unit for which there is no budget is
+// *deferred*: its first base page is touched, so that the rest will be base
+// pages too, and then huge ones are advised, lest the mapping be split and so
+// that the kernel's own thread (khugepaged) may make it huge. The heap *buys*
+// it, by MADV_COLLAPSE, when the budget has grown enough.
+//
+// Invariant: `spent_ns` is what was paid beyond base pages since the clock of
+// the process began (a fork sets it to zero).
+//
+#include "reservoir/internal.h"
+
+#define NS_PER_US 1000
+// 512 base pages cost .7 to 1.2 ms on such a machine.
+#define CHEAP_NS (1000 * NS_PER_US)
+// A touch that takes less was of a base page: there was no huge one.
+#define NO_HUGE_NS (20 * NS_PER_US)
+// While huge pages are cheap one of so many is measured.
+#define SAMPLE 8
+#define NO_LIMIT 100 // percent
+// After a refusal none is asked for until so much CPU time has passed.
+#define PAUSE_NS ((uint64_t)500000 * NS_PER_US)
+
+static uint64_t price_ns; // of the last one; 0: none was measured
+static uint64_t spent_ns;
+static uint64_t clock_ns; // of the process, when last looked at
+static uint64_t pause_until_ns;
+static size_t unmeasured; // fresh units since the last that was
+static char *cursor;      // deferred units are bought from here on
+
+static bool is_limited(void) {
+    return bl_policy.backing == BL_BACKING_AUTO &&
+           bl_policy.huge_percent < NO_LIMIT;
+}
+
+static bool is_dear(void) { return price_ns > CHEAP_NS; }
+
+bool bl_budget_defers(void) { return is_limited() && is_dear(); }
+
+// What the process has earned and not spent; it may be less than nothing.
+static int64_t left_ns(void) {
+    const uint64_t now = bl_os.process_ns();
+    if (now < clock_ns) // the clock of a child begins at zero
+        spent_ns = pause_until_ns = 0;
+    clock_ns = now;
+    const uint64_t earned = now / NO_LIMIT * bl_policy.huge_percent;
+    return (int64_t)(earned - spent_ns);
+}
+
+static void note_price(uint64_t ns) {
+    price_ns = ns;
+    bl_store_relaxed(&bl_stats.huge_price_us, ns / NS_PER_US);
+}
+
+static uint64_t beyond_base(uint64_t ns) {
+    return ns > CHEAP_NS ? ns - CHEAP_NS : 0;
+}
+
+static bool wants_sample(size_t units) {
+    unmeasured += units;
+    if (!is_limited() || units == 0)
+        return false;
+    if (is_dear())
+        return left_ns() >= (int64_t)beyond_base(price_ns);
+    return price_ns == 0 || unmeasured >= SAMPLE;
+}
+
+size_t bl_budget_sample(void *at, size_t units) {
+    if (!wants_sample(units))
+        return 0;
+    unmeasured = 0;
+    bl_os.advise_huge(at, BL_HUGE_SIZE);
+    const uint64_t before = bl_os.thread_ns();
+    if (bl_os.populate(at, BL_BASE_SIZE) < 0)
+        return 0; // a touch by the program finds out what that means
+    const uint64_t ns = bl_os.thread_ns() - before;
+    if (ns >= NO_HUGE_NS) {
+        spent_ns += beyond_base(ns);
+        note_price(ns);
+    }
+    return 1;
+}
+
+size_t bl_budget_grant(size_t units) {
+    if (!bl_budget_defers())
+        return units;
+    const int64_t left = left_ns();
+    const uint64_t each = beyond_base(price_ns);
+    const uint64_t most = left > 0 ? (uint64_t)left / each : 0;
+    const size_t granted = most < units ? (size_t)most : units;
+    spent_ns += granted * each;
+    return granted;
+}
+
+void bl_defer(void *at, size_t units) {
+    if (units == 0)
+        return;
+    char *unit = at;
+    bl_os.advise_base(at, units << BL_HUGE_SHIFT);
+    for (size_t i = 0; i < units; i++, unit += BL_HUGE_SIZE)
+        if (bl_os.populate(unit, BL_BASE_SIZE) < 0)
+            break;
+    bl_mark(at, units, BL_MARK_DEFERRED);
+}
+
+static void buy(char *unit) {
+    const uint64_t before = bl_os.thread_ns();
+    const bool bought = bl_hugify(unit);
+    const uint64_t ns = bl_os.thread_ns() - before;
+    spent_ns += ns;
+    if (!bought) {
+        pause_until_ns = clock_ns + PAUSE_NS;
+        return;
+    }
+    bl_marks_clear(unit, 1);
+    BL_COUNT(units_bought);
+    if (is_dear() && ns >= NO_HUGE_NS) // else khugepaged was there first
+        note_price(ns > CHEAP_NS ? ns : CHEAP_NS + 1);
+}
+
+static char *next_deferred(void) {
+    char *const unit = bl_marked_next(cursor, BL_MARK_DEFERRED);
+    return unit ? unit : bl_marked_next(NULL, BL_MARK_DEFERRED);
+}
+
+// One at a time: others wait for the lock.
+void bl_budget_spend(void) {
+    if (bl_marked(BL_MARK_DEFERRED) == 0 || left_ns() < (int64_t)price_ns ||
+        clock_ns < pause_until_ns)
+        return;
+    char *const unit = next_deferred();
+    cursor = unit + BL_HUGE_SIZE;
+    buy(unit);
+}

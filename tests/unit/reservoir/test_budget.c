@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+//
+// Dear huge pages: base pages first, and huge ones bought within the budget, on
+// a simulated kernel with a price.
+//
+#include "reservoir/reservoir.h"
+
+#include "base/stats.h"
+#include "bl_test.h"
+#include "fake_os.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define N 40
+#define PERCENT 2
+#define DEAR_US 7000
+
+static uint64_t deferred(void) {
+    return bl_load_relaxed(&bl_stats.units_deferred_now);
+}
+
+static uint64_t bought(void) { return bl_load_relaxed(&bl_stats.units_bought); }
+
+static void start_with(enum bl_backing backing, uint64_t price_us) {
+    fake_os_install();
+    fake_os_set_price_us(price_us);
+    bl_reservoir_configure(backing, 1000);
+    bl_reservoir_limit_price(PERCENT);
+    bl_lock_acquire(&bl_lock_start);
+    const bool ok = bl_reservoir_start();
+    bl_lock_release(&bl_lock_start);
+    assert_true(ok);
+}
+
+static void *unit(void) {
+    bool dirty = false;
+    void *const p = bl_unit_acquire(&dirty);
+    assert_ptr_ne(p, NULL);
+    memset(p, 1, BL_HUGE_SIZE);
+    return p;
+}
+
+static void take(void *units[N]) {
+    for (int i = 0; i < N; i++)
+        units[i] = unit();
+    bl_reservoir_check();
+}
+
+// A program that runs for so long and enters the heap now and then.
+static void run_ms(uint64_t ms) {
+    for (uint64_t i = 0; i < ms; i += 10) {
+        fake_os_run_ms(10);
+        bl_reservoir_tend();
+    }
+    bl_reservoir_check();
+}
+
+TEST(cheap_ones_are_taken_at_once) {
+    void *units[N];
+    start_with(BL_BACKING_AUTO, 300);
+    take(units);
+    expect_size_eq(deferred(), 0);
+    expect_size_eq(bl_load_relaxed(&bl_stats.huge_price_us), 300);
+}
+
+TEST(dear_ones_wait) {
+    void *units[N];
+    start_with(BL_BACKING_AUTO, DEAR_US);
+    take(units);
+    expect_size_eq(bl_load_relaxed(&bl_stats.huge_price_us), DEAR_US);
+    expect_true(deferred() >= N - 2); // one was measured
+    expect_size_eq(bought(), 0);
+}
+
+TEST(a_process_that_asks_for_thp_has_them_at_any_price) {
+    void *units[N];
+    start_with(BL_BACKING_THP, DEAR_US);
+    take(units);
+    expect_size_eq(deferred(), 0);
+}
+
+TEST(without_a_limit_too) {
+    void *units[N];
+    start_with(BL_BACKING_AUTO, DEAR_US);
+    bl_reservoir_limit_price(100);
+    take(units);
+    expect_size_eq(deferred(), 0);
+}
+
+TEST(what_is_bought_stays_within_the_budget) {
+    void *units[N];
+    start_with(BL_BACKING_AUTO, DEAR_US);
+    take(units);
+    run_ms(5000);
+    // 5 s earn 100 ms: twelve, and one more for what they took themselves.
+    expect_true(bought() >= 10);
+    expect_true(bought() <= 15);
+}
+
+TEST(a_long_run_has_them_all) {
+    void *units[N];
+    start_with(BL_BACKING_AUTO, DEAR_US);
+    take(units);
+    run_ms(20000);
+    expect_size_eq(deferred(), 0);
+    for (int i = 0; i < N; i++)
+        expect_int_eq(((char *)units[i])[BL_HUGE_SIZE - 1], 1);
+}
+
+TEST(what_has_been_earned_goes_into_fresh_units) {
+    void *units[N];
+    start_with(BL_BACKING_AUTO, DEAR_US);
+    fake_os_run_ms(20000);
+    take(units);
+    expect_size_eq(deferred(), 0);
+}
+
+TEST(a_price_that_falls_is_noticed) {
+    void *units[N];
+    start_with(BL_BACKING_AUTO, DEAR_US);
+    take(units);
+    const uint64_t waiting = deferred();
+    fake_os_set_price_us(200);
+    run_ms(2000);
+    expect_true(bought() > 0);
+    take(units);
+    expect_true(deferred() <= waiting);
+}
+
+// They are of the large part; the tail is none of them.
+TEST(large_objects_wait_too) {
+    start_with(BL_BACKING_AUTO, DEAR_US);
+    struct bl_run *const run = bl_run_acquire(50 * BL_HUGE_SIZE + 4096, 1);
+    assert_ptr_ne(run, NULL);
+    expect_true(deferred() >= 49);
+    run_ms(30000);
+    expect_size_eq(deferred(), 0);
+    bl_run_release(run);
+    bl_reservoir_purge(true);
+    bl_reservoir_check();
+}
+
+TEST(marks_move_and_go_with_the_memory) {
+    start_with(BL_BACKING_AUTO, DEAR_US);
+    struct bl_run *run = bl_run_acquire(20 * BL_HUGE_SIZE, 1);
+    assert_ptr_ne(run, NULL);
+    const uint64_t before = deferred();
+    run = bl_run_move(run, 70 * BL_HUGE_SIZE);
+    assert_ptr_ne(run, NULL);
+    expect_size_eq(deferred(), before + 50);
+    bl_reservoir_check();
+    bl_run_release(run);
+    bl_reservoir_purge(true);
+    expect_size_eq(deferred(), 0);
+    bl_reservoir_check();
+}
+
+// Linux before 6.1 has no MADV_COLLAPSE: asked for seldom, and nothing breaks.
+TEST(a_kernel_that_refuses_is_asked_seldom) {
+    void *units[N];
+    start_with(BL_BACKING_AUTO, DEAR_US);
+    take(units);
+    const uint64_t waiting = deferred();
+    const unsigned long before = fake_os_count(FAKE_COLLAPSE);
+    fake_os_fail(1, EINVAL, FAKE_BIT(FAKE_COLLAPSE), true);
+    run_ms(10000);
+    expect_size_eq(deferred(), waiting);
+    expect_size_eq(bought(), 0);
+    expect_true(fake_os_count(FAKE_COLLAPSE) - before <= 20);
+}
+
+TEST(a_child_begins_to_earn_anew) {
+    void *units[N];
+    start_with(BL_BACKING_AUTO, DEAR_US);
+    take(units);
+    run_ms(2000);
+    const uint64_t in_parent = bought();
+    fake_os_begin_cpu();
+    run_ms(2000);
+    expect_true(bought() > in_parent);
+}
+
+// Every call in turn fails: nothing is lost.
+TEST(refusals_lose_nothing) {
+    start_with(BL_BACKING_AUTO, DEAR_US);
+    for (unsigned long n = 1; n <= 60; n++) {
+        fake_os_fail(n, ENOMEM, FAKE_MAY_FAIL, false);
+        bool dirty = false;
+        void *const p = bl_unit_acquire(&dirty);
+        struct bl_run *const run = bl_run_acquire(5 * BL_HUGE_SIZE, 1);
+        run_ms(100);
+        fake_os_fail(0, 0, FAKE_MAY_FAIL, false);
+        if (p != NULL)
+            bl_unit_release(p);
+        if (run != NULL)
+            bl_run_release(run);
+        bl_reservoir_purge(true);
+        bl_reservoir_check();
+    }
+    expect_size_eq(deferred(), 0);
+}
