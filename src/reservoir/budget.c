@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Rent or buy [KarlinManasseOwickiMcGeoch-1994]: huge pages where they are dear.
+// Rent or buy [KarlinManasseRudolphSleator-1988]: huge pages that are dear.
 //
 // A machine that gives its free memory back to a hypervisor must be given it
 // anew: 6 to 9 ms for a fresh huge page, where base pages, made of fragments

@@ -19,6 +19,9 @@
 // that lies: the kernel moves its page table entry (mremap), not its bytes. So
 // a huge page, dear to get, is asked of the kernel once.
 //
+// Deferred units. Where a fresh huge page is measured to be dear, units begin
+// on base pages under BL_BACKING_AUTO, and become huge as the run earns it.
+//
 // Backing is asked for here and never inferred: reports read it back from the
 // kernel (`os/backing.h`).
 //
@@ -88,8 +91,9 @@ struct bl_run {
 
 // Chooses backing and purge delay; may be called again at any time.
 void bl_reservoir_configure(enum bl_backing backing, uint64_t purge_delay_ms);
-// Under BL_BACKING_AUTO: the part of the CPU time that huge pages may take where
-// they cost more than base pages do (budget.c); 100: no limit, the default.
+// Under BL_BACKING_AUTO: the part of the CPU time, in percent, that huge pages
+// may take where they cost more than base pages do (budget.c); 100: no limit,
+// the default.
 void bl_reservoir_limit_price(uint64_t percent);
 // To be called now and then: makes a unit huge that begun on base pages, where
 // that has been earned.
