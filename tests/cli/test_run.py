@@ -193,7 +193,12 @@ def test_report_covers_the_heap(
 ) -> None:
     report = while_huge_pages_last(
         lambda: report_of(
-            bigleaf, tmp_path, str(programs / "cli_grow"), "64", "exit"
+            bigleaf,
+            tmp_path,
+            "--pages=thp",
+            str(programs / "cli_grow"),
+            "64",
+            "exit",
         )
     )
     assert report["exit_status"] == 7
