@@ -199,6 +199,11 @@ def is_good(result):
     return bool(result["same_output"] and result["same_exit"])
 
 
+def has_bought(result):
+    """Whether some of the heap had to wait for huge pages."""
+    return any("deferral" in run for run in result["runs"])
+
+
 def find_bigleaf(build):
     bigleaf = ROOT / build / "bin" / "bigleaf"
     if not bigleaf.exists():
@@ -232,6 +237,10 @@ def main():
     print(f"\nmedians of {counted(rounds)}; a ratio is bigleaf / base, below 1 "
           "is better\n")
     print("\n".join(table(results)))
+    if any(map(has_bought, results.values())):
+        print("\nFresh huge pages are dear here, so the heap bought them as the "
+              "solvers earned them;\nbigleaf compare --pages=thp has them all at "
+              "once.")
     if not available:
         print("\nThis machine grants no huge pages; see what doctor said.")
     print(f"\ndetails: {folder.relative_to(ROOT)}/*.txt, *.json; the whole "

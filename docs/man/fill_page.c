@@ -6,8 +6,13 @@
 //
 //   fill_page bigleaf-run.1 > out/bigleaf-run.1
 //
+#include "reservoir/reservoir.h" // a default has a name
+
 #include <stdio.h>
 #include <string.h>
+
+#define TEXT(x) #x
+#define VALUE(x) TEXT(x)
 
 // In manual pages a plain '-' may become a hyphen.
 static void put_word(const char *s, char dash) {
@@ -45,7 +50,7 @@ static void put_options(void) {
     option(#key, choices, help);
 #define BL_NUMBER(key, name, initial, low, high, help)                         \
     option(#key, "NUMBER",                                                     \
-           help " (" #initial " if not given, at most " #high ")");
+           help " (" VALUE(initial) " if not given, at most " #high ")");
 #define BL_PATH(key, name, help)                                               \
     if (is_offered(name))                                                      \
         option(#key, "FILE", help);
@@ -62,7 +67,7 @@ static void put_environment(void) {
     variable(name, choices, help);
 #define BL_NUMBER(key, name, initial, low, high, help)                         \
     variable(name, "NUMBER",                                                   \
-             help " (" #initial " if not set, at most " #high ")");
+             help " (" VALUE(initial) " if not set, at most " #high ")");
 #define BL_PATH(key, name, help) variable(name, "FILE", help);
 #include "base/options.def"
 #undef BL_SWITCH

@@ -396,6 +396,23 @@ static void text_beside(FILE *out, const struct compare *c, size_t variant) {
     }
 }
 
+// Why a variant's heap is less on huge pages than it could be.
+static void text_deferral(FILE *out, const struct compare *c, size_t variant) {
+    const struct bl_result *dearest = NULL;
+    for (size_t i = 0; i < c->sample_count; i++) {
+        const struct bl_result *r = &c->samples[i].result;
+        if (c->samples[i].variant == variant && bl_has_deferral(&r->deferral) &&
+            (!dearest || r->deferral.price_us > dearest->deferral.price_us))
+            dearest = r;
+    }
+    if (dearest)
+        fprintf(out,
+                "%s bought huge pages as it earned them: a fresh one takes "
+                "%.1f ms here; --pages=thp has them at once\n",
+                c->variants[variant].name,
+                (double)dearest->deferral.price_us / 1e3);
+}
+
 static void report_text(FILE *out, const struct compare *c) {
     for (char **word = c->argv; *word; word++)
         fprintf(out, "%s%s", word == c->argv ? "" : " ", *word);
@@ -415,6 +432,7 @@ static void report_text(FILE *out, const struct compare *c) {
             fprintf(out, "%s has its heap by %s: %s\n", c->variants[v].name,
                     bl_mechanism_names[c->variants[v].plan.mechanism],
                     c->variants[v].plan.why);
+        text_deferral(out, c, v);
     }
 }
 

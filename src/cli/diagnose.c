@@ -67,14 +67,21 @@ static void find_thp(struct bl_findings *f, const struct bl_machine *m) {
              (long long)m->thp_huge_bytes >> 20);
 }
 
+// Fresh huge pages are, as a rule, where the hypervisor must find the memory.
+static bool are_dear(const struct bl_machine *m) {
+    return m->page_reporting == 1;
+}
+
+static bool has_thp(const struct bl_machine *m) {
+    return m->thp == BL_THP_ALWAYS || m->thp == BL_THP_MADVISE;
+}
+
 static void find_pool(struct bl_findings *f, const struct bl_machine *m) {
     if (m->pool_total == BL_UNKNOWN)
         find(f, BL_LEVEL_NOTE, NULL, "no hugetlb pool of 2 MiB pages is known");
     else if (m->pool_total == 0 && m->pool_overcommit <= 0)
         find(f, BL_LEVEL_OK, NULL, "the hugetlb pool is empty%s",
-             m->thp == BL_THP_ALWAYS || m->thp == BL_THP_MADVISE
-                 ? "; with THP none is needed"
-                 : "");
+             has_thp(m) && !are_dear(m) ? "; with THP none is needed" : "");
     else
         find(f, BL_LEVEL_OK, NULL,
              "hugetlb pool: %lld pages of 2 MiB, %lld free, %lld reserved, "
@@ -139,10 +146,11 @@ static void find_rest(struct bl_findings *f, const struct bl_machine *m) {
     if (m->seccomp > 0)
         find(f, BL_LEVEL_NOTE, NULL,
              "a seccomp filter is in force; what it allows was tried below");
-    if (m->page_reporting == 1)
+    if (are_dear(m))
         find(f, BL_LEVEL_NOTE, NULL,
-             "free pages go back to the hypervisor: memory that a program "
-             "returns and takes again costs more than elsewhere");
+             "free pages go back to the hypervisor, so fresh huge pages are "
+             "dear: --pages=auto buys them as they are earned, --pages=thp has "
+             "them at once, a hugetlb pool pays the price beforehand");
     else if (m->hypervisor == 1)
         find(f, BL_LEVEL_OK, NULL,
              "a virtual machine that keeps its free pages");
@@ -218,13 +226,16 @@ static const char *first_remedy(const struct bl_findings *f) {
 
 static void judge(struct bl_findings *f, const struct bl_machine *m,
                   const struct bl_probe *p) {
-    const bool thp = p ? p->ran && p->huge_bytes > 0
-                       : m->thp == BL_THP_ALWAYS || m->thp == BL_THP_MADVISE;
+    const bool thp = p ? p->ran && p->huge_bytes > 0 : has_thp(m);
     const bool pool =
         p ? p->ran && !p->map_errno && p->hugetlb_errno == 0 : m->pool_free > 0;
     f->huge_pages = thp || pool;
     const char *remedy = first_remedy(f);
-    if (thp)
+    if (thp && are_dear(m) && !pool)
+        f->verdict = bl_xstrdup("programs get huge pages here, long runs all "
+                                "of them and short ones few: fresh ones are "
+                                "dear");
+    else if (thp)
         f->verdict = bl_xstrdup("programs get huge pages here");
     else if (pool)
         f->verdict = bl_xstrdup("programs get huge pages from the hugetlb "

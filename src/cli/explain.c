@@ -89,6 +89,41 @@ static const char *advice_reason(const struct bl_result *r) {
     return text;
 }
 
+// Where units were deferred, the plain part of advised memory is theirs. Those
+// that were bought since had been plain at the peak, or may have been.
+static const char *deferral_reason(const struct bl_result *r) {
+    static char text[240];
+    char price[64] = "is dear";
+    if (r->peak_deferral.price_us)
+        snprintf(price, sizeof price, "takes %.1f ms",
+                 (double)r->peak_deferral.price_us / 1e3);
+    snprintf(text, sizeof text,
+             "not earned yet: a fresh huge page %s here, and such pages may "
+             "take %u %% of the CPU time (BIGLEAF_HUGE_PERCENT); --pages=thp "
+             "has them at once",
+             price, (unsigned)r->huge_percent);
+    return text;
+}
+
+// A process that was killed does not say what it deferred.
+static bool may_have_deferred(const struct bl_result *r,
+                              const struct bl_machine *m) {
+    return !r->peak_told && r->mechanism == BL_MECHANISM_BIGLEAF &&
+           m->page_reporting == 1 && r->huge_percent < BL_NO_HUGE_LIMIT;
+}
+
+static const char *plain_reason(const struct bl_result *r) {
+    struct bl_machine m;
+    if (bl_has_deferral(&r->peak_deferral))
+        return deferral_reason(r);
+    bl_machine_read(&m, "");
+    return may_have_deferred(r, &m)
+               ? "not earned yet, as far as one can tell of a program that was "
+                 "killed: fresh huge pages are dear here; --pages=thp has them "
+                 "at once"
+               : shortage_reason(r);
+}
+
 static const char *own_heap_reason(const struct bl_result *r,
                                    enum bl_cause cause) {
     switch (cause) {
@@ -98,9 +133,11 @@ static const char *own_heap_reason(const struct bl_result *r,
     case BL_CAUSE_SMALL:
         return "pieces without a whole aligned 2 MiB";
     case BL_CAUSE_TAIL:
-        return "huge pages only partly in use yet";
+        return bl_has_deferral(&r->peak_deferral)
+                   ? deferral_reason(r)
+                   : "huge pages only partly in use yet";
     case BL_CAUSE_SHORTAGE:
-        return shortage_reason(r);
+        return plain_reason(r);
     case BL_CAUSE_UNADVISED:
         return advice_reason(r);
     case BL_CAUSE_NONE:

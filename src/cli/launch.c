@@ -263,6 +263,7 @@ int bl_launch(const struct bl_launch *what, struct bl_result *out) {
     int error;
     *out = (struct bl_result){.argv = what->argv,
                               .pages = what->pages,
+                              .huge_percent = bl_plan_huge_percent(what->plan),
                               .mechanism = what->plan->mechanism,
                               .mechanism_failed = what->plan->failed,
                               .mechanism_why = bl_xstrdup(what->plan->why)};

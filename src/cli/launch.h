@@ -16,6 +16,18 @@ struct bl_image_note {
     char *reason; // why not better; "" where it is best
 };
 
+// Units of the heap that began on base pages because fresh huge pages were
+// dear. Over several processes sums, and the highest price.
+struct bl_deferral {
+    uint64_t deferred; // still on base pages at the end
+    uint64_t bought;   // made huge since
+    uint64_t price_us; // of a fresh huge page
+};
+
+static inline bool bl_has_deferral(const struct bl_deferral *d) {
+    return d->deferred > 0 || d->bought > 0;
+}
+
 // What one process under the runtime wrote when it ended.
 struct bl_process {
     int pid;
@@ -24,6 +36,7 @@ struct bl_process {
     bool have_backing;
     struct bl_snapshot peak;
     struct bl_backing end;
+    struct bl_deferral deferral;
     bool thp_disabled;
     char *line; // the JSON line itself
 };
@@ -53,7 +66,11 @@ struct bl_result {
     char *mechanism_why;
     enum bl_mechanism mechanism;
     bool mechanism_failed;
-    const char *pages; // what --pages said; borrowed
+    const char *pages;     // what --pages said; borrowed
+    uint64_t huge_percent; // of the CPU time, for dear huge pages
+    struct bl_deferral deferral;
+    struct bl_deferral peak_deferral; // of those that `peak` is of
+    bool peak_told;                   // by the process itself, at its end
 };
 
 // Standard streams for the program; -1: as this command's.

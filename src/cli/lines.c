@@ -105,6 +105,23 @@ static void read_refusals(const char *line, struct bl_result *result) {
         result->refusal_errno = (int)error;
 }
 
+static void read_deferral(const char *line, struct bl_deferral *out) {
+    *out = (struct bl_deferral){0};
+    bl_json_get_u64(line, "statistics.units_deferred_now", &out->deferred);
+    bl_json_get_u64(line, "statistics.units_bought", &out->bought);
+    bl_json_get_u64(line, "statistics.huge_price_us", &out->price_us);
+}
+
+// Of processes that never had to wait for huge pages, the price is no news.
+static void add_deferral(struct bl_deferral *sum, const struct bl_deferral *d) {
+    if (!bl_has_deferral(d))
+        return;
+    sum->deferred += d->deferred;
+    sum->bought += d->bought;
+    if (d->price_us > sum->price_us)
+        sum->price_us = d->price_us;
+}
+
 // The keeper's word on a program whose calls of memory it was to serve.
 static void take_injection(struct bl_result *result, const char *line) {
     char *reason = bl_json_get_string(line, "reason");
@@ -147,6 +164,8 @@ static void take_line(struct bl_result *result, const char *line) {
     read_parts(line, &p.peak);
     read_image(line, result, &p.peak);
     read_refusals(line, result);
+    read_deferral(line, &p.deferral);
+    add_deferral(&result->deferral, &p.deferral);
     p.thp_disabled =
         bl_json_get_u64(line, "thp_disabled", &disabled) && disabled;
     p.line = bl_xstrdup(line);
@@ -175,6 +194,8 @@ static void prefer_peak(struct bl_result *r, struct bl_process *p) {
     if (bytes > bl_backing_total(&r->peak.backing).bytes) {
         bl_snapshot_free(&r->peak);
         r->peak = p->peak;
+        r->peak_deferral = p->deferral;
+        r->peak_told = true;
         // The process keeps the sums, the result has the objects.
         p->peak.objects = NULL;
         p->peak.object_count = 0;
@@ -187,6 +208,7 @@ static void prefer_peak(struct bl_result *r, struct bl_process *p) {
 // A process knows its own peak and end better than a sampler does; the first
 // process outlives its children, so its end is the end.
 static void prefer_own_lines(struct bl_result *r) {
+    r->peak_deferral = r->deferral;
     for (size_t i = 0; i < r->process_count; i++) {
         struct bl_process *p = &r->processes[i];
         r->thp_disabled |= p->thp_disabled;

@@ -6,13 +6,25 @@
 
 // `name` as the table writes it has '_' where the user writes '-'.
 #define BL_SWITCH(key, NAME, fallback, text)                                   \
-    {{#key, 0, "on|off", false, text}, NAME, BL_KIND_SWITCH, "on|off", 0, 0},
+    {{#key, 0, "on|off", false, text},                                         \
+     NAME,                                                                     \
+     BL_KIND_SWITCH,                                                           \
+     "on|off",                                                                 \
+     0,                                                                        \
+     0,                                                                        \
+     ""},
 #define BL_CHOICE(key, NAME, fallback, words, text)                            \
-    {{#key, 0, words, false, text}, NAME, BL_KIND_CHOICE, words, 0, 0},
+    {{#key, 0, words, false, text}, NAME, BL_KIND_CHOICE, words, 0, 0, ""},
 #define BL_NUMBER(key, NAME, fallback, least, most, text)                      \
-    {{#key, 0, "NUMBER", false, text}, NAME, BL_KIND_NUMBER, "", least, most},
+    {{#key, 0, "NUMBER", false, text},                                         \
+     NAME,                                                                     \
+     BL_KIND_NUMBER,                                                           \
+     "",                                                                       \
+     least,                                                                    \
+     most,                                                                     \
+     #fallback},
 #define BL_PATH(key, NAME, text)                                               \
-    {{#key, 0, "FILE", false, text}, NAME, BL_KIND_PATH, "", 0, 0},
+    {{#key, 0, "FILE", false, text}, NAME, BL_KIND_PATH, "", 0, 0, ""},
 
 static const struct bl_runtime_option all_runtime_options[] = {
 #include "base/options.def"
@@ -125,6 +137,18 @@ static bool in_words(const char *words, const char *word) {
 static bool is_number_within(const char *s, uint64_t low, uint64_t high) {
     uint64_t x = 0;
     return bl_read_u64(&s, &x) && *s == '\0' && low <= x && x <= high;
+}
+
+uint64_t bl_runtime_number(const char *variable, const char *value) {
+    const struct bl_runtime_option *r = all_runtime_options;
+    while (strcmp(r->variable, variable) != 0)
+        r++;
+    BL_CHECK(r->kind == BL_KIND_NUMBER);
+    if (!value || !is_number_within(value, r->low, r->high))
+        value = r->initial;
+    uint64_t x = 0;
+    bl_read_u64(&value, &x);
+    return x;
 }
 
 // What is wrong with the value; NULL: nothing.

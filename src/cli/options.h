@@ -25,6 +25,7 @@ struct bl_runtime_option {
     enum bl_option_kind kind;
     const char *choices; // words with '|' between
     uint64_t low, high;
+    const char *initial; // of a number, as the table has it
 };
 
 // Where the parser stands.
@@ -43,6 +44,10 @@ enum bl_step { BL_STEP_OPTION, BL_STEP_END, BL_STEP_HELP, BL_STEP_WRONG };
 // BL_STEP_WRONG: the user has been told, leave with BL_EXIT_USAGE;
 // BL_STEP_HELP: the help was printed, leave with 0.
 enum bl_step bl_cursor_next(struct bl_cursor *cursor);
+
+// What the runtime makes of an option that is a number: wrong values and none
+// (NULL) become its default.
+uint64_t bl_runtime_number(const char *variable, const char *value);
 
 void bl_help_command(FILE *out, const struct bl_command *command);
 void bl_help_commands(FILE *out);

@@ -3,6 +3,7 @@
 
 #include "cli/inject.h"
 #include "cli/installed.h"
+#include "cli/options.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -329,6 +330,22 @@ void bl_plan_free(struct bl_plan *plan) {
     plan->environment_count = 0;
     free(plan->why);
     plan->why = NULL;
+}
+
+static const char *variable(const struct bl_plan *plan, const char *name) {
+    for (size_t i = 0; i < plan->environment_count; i++) {
+        if (strcmp(plan->environment[i].name, name) == 0)
+            return plan->environment[i].value;
+    }
+    return getenv(name);
+}
+
+uint64_t bl_plan_huge_percent(const struct bl_plan *plan) {
+    const char *pages = variable(plan, "BIGLEAF_PAGES");
+    if (pages && (strcmp(pages, "thp") == 0 || strcmp(pages, "hugetlb") == 0))
+        return BL_NO_HUGE_LIMIT;
+    return bl_runtime_number("BIGLEAF_HUGE_PERCENT",
+                             variable(plan, "BIGLEAF_HUGE_PERCENT"));
 }
 
 void bl_plan_apply(const struct bl_plan *plan) {

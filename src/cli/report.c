@@ -84,6 +84,14 @@ static void text_processes(FILE *out, const struct bl_result *r) {
         fprintf(out, "  and %zu more\n", r->process_count - MOST);
 }
 
+static void text_deferral(FILE *out, const struct bl_deferral *d) {
+    if (bl_has_deferral(d))
+        fprintf(out,
+                "  bought       %llu huge pages, as they were earned; %llu "
+                "units on base pages at the end\n",
+                (unsigned long long)d->bought, (unsigned long long)d->deferred);
+}
+
 void bl_report_text(FILE *out, const struct bl_result *r) {
     const struct bl_region_backing total = bl_backing_total(&r->peak.backing);
     fputs("bigleaf:", out);
@@ -109,6 +117,7 @@ void bl_report_text(FILE *out, const struct bl_result *r) {
     if (total.bytes)
         fprintf(out, "  huge pages   %.1f %% of memory at the peak\n",
                 100 * bl_coverage(&total));
+    text_deferral(out, &r->deferral);
     if (r->peak.processes)
         text_regions(out, r);
     text_processes(out, r);
@@ -147,6 +156,14 @@ static void json_fallbacks(struct bl_json *j, const struct bl_result *r) {
     bl_fallbacks_free(&f);
 }
 
+static void json_deferral(struct bl_json *j, const struct bl_deferral *d) {
+    bl_json_open(j, "deferral", '{');
+    bl_json_u64(j, "units_deferred", d->deferred);
+    bl_json_u64(j, "units_bought", d->bought);
+    bl_json_real(j, "huge_page_seconds", (double)d->price_us / 1e6, 6);
+    bl_json_close(j, '}');
+}
+
 static void json_processes(struct bl_json *j, const struct bl_result *r) {
     bl_json_open(j, "processes", '[');
     for (size_t i = 0; i < r->process_count; i++) {
@@ -159,6 +176,8 @@ static void json_processes(struct bl_json *j, const struct bl_result *r) {
             bl_report_regions(j, "peak", &p->peak.backing);
             bl_report_regions(j, "end", &p->end);
         }
+        if (bl_has_deferral(&p->deferral))
+            json_deferral(j, &p->deferral);
         bl_json_close(j, '}');
     }
     bl_json_close(j, ']');
@@ -190,6 +209,8 @@ void bl_report_members(struct bl_json *j, const struct bl_result *r) {
     bl_json_string(j, "heap_reason", r->mechanism_why);
     bl_json_string(j, "text", bl_text_mechanism_names[r->peak.text]);
     bl_json_close(j, '}');
+    if (bl_has_deferral(&r->deferral))
+        json_deferral(j, &r->deferral);
     json_fallbacks(j, r);
     json_processes(j, r);
 }

@@ -38,6 +38,7 @@ def test_json_has_its_form(
             tmp_path,
             "-n",
             "3",
+            "--pages=thp",
             "--",
             str(programs / "cli_grow"),
             "16",
@@ -191,3 +192,31 @@ def test_json_on_standard_output(bigleaf: Bigleaf) -> None:
     ended = bigleaf("compare", "--heap=none", "-n1", "--json=-", "true")
     assert json.loads(ended.out)["same_exit"] is True
     assert "wall s" in ended.err
+
+
+def test_dear_huge_pages_are_named(
+    bigleaf: Bigleaf, library: str, tmp_path: Path
+) -> None:
+    """The reports of the variant that waited for huge pages say so."""
+    lines = tmp_path / "lines"
+    tool = script(
+        tmp_path, f'test -z "$LD_PRELOAD" || cat {lines} >>"$BIGLEAF_REPORT"'
+    )
+    for deferred, bought, told in ((7, 0, True), (0, 7, True), (0, 0, False)):
+        statistics = {
+            "units_deferred_now": deferred,
+            "units_bought": bought,
+            "huge_price_us": 7123,
+        }
+        line = {"schema": "bigleaf.process/1", "pid": 71}
+        lines.write_text(json.dumps(line | {"statistics": statistics}) + "\n")
+        ended = bigleaf("compare", "-n1", f"--json={tmp_path}/out", tool)
+        assert ended.status == 0
+        said = [row for row in ended.out.splitlines() if " bought " in row]
+        assert said == told * [
+            "bigleaf bought huge pages as it earned them: a fresh one takes "
+            "7.1 ms here; --pages=thp has them at once"
+        ]
+        report = json.loads((tmp_path / "out").read_text())
+        runs = {r["variant"] for r in report["runs"] if "deferral" in r}
+        assert runs == ({"bigleaf"} if told else set())

@@ -94,6 +94,7 @@ def test_manual_page_names_the_variables() -> None:
     text = page("libbigleaf.7")
     for variable in runtime_variables():
         assert re.search(rf"^ +{variable}=", text, re.MULTILINE), variable
+    assert "BL_" not in text  # a default by its name in the source
 
 
 def completions(*words: str) -> set[str]:

@@ -165,7 +165,29 @@ def test_free_pages_that_go_back(bigleaf: Bigleaf, tmp_path: Path) -> None:
         **{device + "device": "0x0005\n", device + "features": "01100101\n"},
     )
     assert report["page_reporting"] == 1
-    assert finding(report, "go back to the hypervisor")["level"] == "note"
+    found = finding(report, "fresh huge pages are dear")
+    assert found["level"] == "note"
+    assert "go back to the hypervisor" in found["text"]
+    for way in ("--pages=auto", "--pages=thp", "a hugetlb pool"):
+        assert way in found["text"]
+    assert report["verdict"].endswith("fresh ones are dear")
+    assert finding(report, "pool is empty")["text"].endswith("is empty")
+
+
+def test_a_pool_is_not_dear(bigleaf: Bigleaf, tmp_path: Path) -> None:
+    device = "sys/bus/virtio/devices/virtio3/"
+    pool = "sys/kernel/mm/hugepages/hugepages-2048kB/"
+    _, report = diagnose(
+        bigleaf,
+        tmp_path,
+        **{
+            device + "device": "0x0005\n",
+            device + "features": "01100101\n",
+            pool + "nr_hugepages": "64\n",
+            pool + "free_hugepages": "64\n",
+        },
+    )
+    assert report["verdict"] == "programs get huge pages here"
 
 
 def test_garbage_in_files_is_unknown(bigleaf: Bigleaf, tmp_path: Path) -> None:

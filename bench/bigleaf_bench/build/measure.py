@@ -41,7 +41,8 @@ STATES = (
     State("thp off", "thp", (), "none"),
     State("thp on", "thp", (("GLIBC_THP_ALWAYS", "1"),), "none"),
     State("bigleaf off", "bigleaf", (("BIGLEAF", "off"),), "none"),
-    State("bigleaf on", "bigleaf", (), "bigleaf"),
+    # Like the patched glibc it is to have all huge pages at once, dear or not.
+    State("bigleaf on", "bigleaf", (("BIGLEAF_HUGE_PERCENT", "100"),), "bigleaf"),
 )
 
 
