@@ -105,6 +105,25 @@ static const char *deferral_reason(const struct bl_result *r) {
     return text;
 }
 
+// A process that was killed does not say what it deferred.
+static bool may_have_deferred(const struct bl_result *r,
+                              const struct bl_machine *m) {
+    return !r->peak_told && r->mechanism == BL_MECHANISM_BIGLEAF &&
+           m->page_reporting == 1 && r->huge_percent < BL_NO_HUGE_LIMIT;
+}
+
+static const char *plain_reason(const struct bl_result *r) {
+    struct bl_machine m;
+    if (bl_has_deferral(&r->peak_deferral))
+        return deferral_reason(r);
+    bl_machine_read(&m, "");
+    return may_have_deferred(r, &m)
+               ? "not earned yet, as far as one can tell of a program that was "
+                 "killed: fresh huge pages are dear here; --pages=thp has them "
+                 "at once"
+               : shortage_reason(r);
+}
+
 static const char *own_heap_reason(const struct bl_result *r,
                                    enum bl_cause cause) {
     switch (cause) {
@@ -118,8 +137,7 @@ static const char *own_heap_reason(const struct bl_result *r,
                    ? deferral_reason(r)
                    : "huge pages only partly in use yet";
     case BL_CAUSE_SHORTAGE:
-        return bl_has_deferral(&r->peak_deferral) ? deferral_reason(r)
-                                                  : shortage_reason(r);
+        return plain_reason(r);
     case BL_CAUSE_UNADVISED:
         return advice_reason(r);
     case BL_CAUSE_NONE:

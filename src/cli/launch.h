@@ -70,6 +70,7 @@ struct bl_result {
     uint64_t huge_percent; // of the CPU time, for dear huge pages
     struct bl_deferral deferral;
     struct bl_deferral peak_deferral; // of those that `peak` is of
+    bool peak_told;                   // by the process itself, at its end
 };
 
 // Standard streams for the program; -1: as this command's.

@@ -195,6 +195,7 @@ static void prefer_peak(struct bl_result *r, struct bl_process *p) {
         bl_snapshot_free(&r->peak);
         r->peak = p->peak;
         r->peak_deferral = p->deferral;
+        r->peak_told = true;
         // The process keeps the sums, the result has the objects.
         p->peak.objects = NULL;
         p->peak.object_count = 0;

@@ -341,6 +341,9 @@ static const char *variable(const struct bl_plan *plan, const char *name) {
 }
 
 uint64_t bl_plan_huge_percent(const struct bl_plan *plan) {
+    const char *pages = variable(plan, "BIGLEAF_PAGES");
+    if (pages && (strcmp(pages, "thp") == 0 || strcmp(pages, "hugetlb") == 0))
+        return BL_NO_HUGE_LIMIT;
     return bl_runtime_number("BIGLEAF_HUGE_PERCENT",
                              variable(plan, "BIGLEAF_HUGE_PERCENT"));
 }

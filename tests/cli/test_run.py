@@ -535,6 +535,36 @@ def test_deferral_is_summed_and_told_of_the_process_at_the_peak(
     assert (told[71], told[72], told[73]) == (False, True, True)
 
 
+def test_a_heap_that_waits_for_huge_pages(
+    bigleaf: Bigleaf, library: str, programs: Path, tmp_path: Path
+) -> None:
+    """On the machine itself, where it is one on which they are dear."""
+    grow = (str(programs / "cli_grow"), "200", "exit")
+    for option in ("--pages=thp", "--huge-percent=100"):
+        assert "deferral" not in report_of(bigleaf, tmp_path, option, *grow)
+    report = report_of(bigleaf, tmp_path, *grow)
+    if "deferral" not in report:
+        pytest.skip("huge pages are cheap here now")
+    assert report["deferral"]["huge_page_seconds"] > 0.0005
+    heap = report["regions"]["heap"]
+    assert heap["huge_bytes"] < heap["bytes"]
+    assert any("not earned yet" in why for why in reasons_of_own_heap(report))
+
+
+def test_who_is_killed_does_not_blame_the_kernel(
+    bigleaf: Bigleaf, library: str, programs: Path, tmp_path: Path
+) -> None:
+    """Its line with what was deferred is never written."""
+    doctor = json.loads(bigleaf("doctor", "--json").out)
+    if doctor["page_reporting"] != 1:
+        pytest.skip("free pages do not go back to a hypervisor here")
+    script = '"$0" 200 hang & sleep 1; kill -9 $!'
+    report = report_of(
+        bigleaf, tmp_path, "sh", "-c", script, str(programs / "cli_grow")
+    )
+    assert not any("no huge page" in why for why in reasons_of_own_heap(report))
+
+
 def test_text_report_counts_what_was_bought(
     bigleaf: Bigleaf, library: str, tmp_path: Path
 ) -> None:
