@@ -89,8 +89,9 @@ static const char *advice_reason(const struct bl_result *r) {
     return text;
 }
 
-// Where units were deferred, the plain part of advised memory is theirs. Those
-// that were bought since had been plain at the peak, or may have been.
+// Where units were deferred, what is advised base pages is theirs but for a
+// little. Those that were bought since had been plain at the peak, or may have
+// been.
 static const char *deferral_reason(const struct bl_result *r) {
     static char text[240];
     char price[64] = "is dear";
@@ -112,7 +113,7 @@ static bool may_have_deferred(const struct bl_result *r,
            m->page_reporting == 1 && r->huge_percent < BL_NO_HUGE_LIMIT;
 }
 
-static const char *plain_reason(const struct bl_result *r) {
+static const char *refused_reason(const struct bl_result *r) {
     struct bl_machine m;
     if (bl_has_deferral(&r->peak_deferral))
         return deferral_reason(r);
@@ -121,23 +122,21 @@ static const char *plain_reason(const struct bl_result *r) {
                ? "not earned yet, as far as one can tell of a program that was "
                  "killed: fresh huge pages are dear here; --pages=thp has them "
                  "at once"
-               : shortage_reason(r);
+               : "the runtime keeps tails of large objects, and its own small "
+                 "tables, on base pages to save memory";
 }
 
 static const char *own_heap_reason(const struct bl_result *r,
                                    enum bl_cause cause) {
     switch (cause) {
     case BL_CAUSE_REFUSED:
-        return "the runtime keeps tails of large objects, and its own small "
-               "tables, on base pages to save memory";
+        return refused_reason(r);
     case BL_CAUSE_SMALL:
         return "pieces without a whole aligned 2 MiB";
     case BL_CAUSE_TAIL:
-        return bl_has_deferral(&r->peak_deferral)
-                   ? deferral_reason(r)
-                   : "huge pages only partly in use yet";
+        return "huge pages only partly in use yet";
     case BL_CAUSE_SHORTAGE:
-        return plain_reason(r);
+        return shortage_reason(r);
     case BL_CAUSE_UNADVISED:
         return advice_reason(r);
     case BL_CAUSE_NONE:

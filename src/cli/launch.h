@@ -19,13 +19,14 @@ struct bl_image_note {
 // Units of the heap that began on base pages because fresh huge pages were
 // dear. Over several processes sums, and the highest price.
 struct bl_deferral {
-    uint64_t deferred; // still on base pages at the end
+    uint64_t ever;     // units that began so
+    uint64_t deferred; // of these, still on base pages at the end
     uint64_t bought;   // made huge since
     uint64_t price_us; // of a fresh huge page
 };
 
 static inline bool bl_has_deferral(const struct bl_deferral *d) {
-    return d->deferred > 0 || d->bought > 0;
+    return d->ever > 0;
 }
 
 // What one process under the runtime wrote when it ended.

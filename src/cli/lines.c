@@ -107,6 +107,7 @@ static void read_refusals(const char *line, struct bl_result *result) {
 
 static void read_deferral(const char *line, struct bl_deferral *out) {
     *out = (struct bl_deferral){0};
+    bl_json_get_u64(line, "statistics.units_deferred", &out->ever);
     bl_json_get_u64(line, "statistics.units_deferred_now", &out->deferred);
     bl_json_get_u64(line, "statistics.units_bought", &out->bought);
     bl_json_get_u64(line, "statistics.huge_price_us", &out->price_us);
@@ -116,6 +117,7 @@ static void read_deferral(const char *line, struct bl_deferral *out) {
 static void add_deferral(struct bl_deferral *sum, const struct bl_deferral *d) {
     if (!bl_has_deferral(d))
         return;
+    sum->ever += d->ever;
     sum->deferred += d->deferred;
     sum->bought += d->bought;
     if (d->price_us > sum->price_us)

@@ -52,8 +52,8 @@ int bl_plan_make(const struct bl_command *command,
                  const struct bl_program *program, struct bl_plan *out);
 void bl_plan_free(struct bl_plan *plan);
 #define BL_NO_HUGE_LIMIT 100
-// BIGLEAF_HUGE_PERCENT as it will hold in the program: with --pages=thp there is
-// no limit.
+// BIGLEAF_HUGE_PERCENT as it will hold in the program; with --pages=thp there
+// is no limit.
 uint64_t bl_plan_huge_percent(const struct bl_plan *plan);
 // Puts the plan into the environment of this process.
 void bl_plan_apply(const struct bl_plan *plan);

@@ -112,8 +112,9 @@ static int back_by_thp(char *at, size_t units) {
     }
     size_t huge = bl_budget_sample(at, units);
     huge += bl_budget_grant(units - huge);
+    if (huge > 0)
+        advise_huge(at, huge << BL_HUGE_SHIFT);
     bl_defer(at + (huge << BL_HUGE_SHIFT), units - huge);
-    advise_huge(at, bytes);
     return 0;
 }
 
@@ -141,12 +142,10 @@ bool bl_hugify(void *unit) {
 void bl_promote(void *unit) {
     if (bl_policy.backing == BL_BACKING_BASE)
         return;
-    if (!bl_budget_defers()) {
+    if (bl_budget_defers())
+        bl_defer(unit, 1);
+    else
         bl_hugify(unit);
-        return;
-    }
-    advise_huge(unit, BL_HUGE_SIZE);
-    bl_mark(unit, 1, BL_MARK_DEFERRED);
 }
 
 void bl_unback(void *at, size_t bytes) {

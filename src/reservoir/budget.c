@@ -13,10 +13,9 @@
 // What one costs is measured by the CPU time of its first touch. While it costs
 // no more than base pages do, units are huge at once, and one of eight is
 // measured. Where it costs more, a unit for which there is no budget is
-// *deferred*: its first base page is touched, so that the rest will be base
-// pages too, and then huge ones are advised, lest the mapping be split and so
-// that the kernel's own thread (khugepaged) may make it huge. The heap *buys*
-// it, by MADV_COLLAPSE, when the budget has grown enough.
+// *deferred*: base pages are advised for it. The heap *buys* it, by
+// MADV_COLLAPSE, when the budget has grown enough, in the order of addresses,
+// so that of a stretch of units there are two mappings and no more.
 //
 // Invariant: `spent_ns` is what was paid beyond base pages since the clock of
 // the process began (a fork sets it to zero).
@@ -31,7 +30,8 @@
 // While huge pages are cheap one of so many is measured.
 #define SAMPLE 8
 #define NO_LIMIT 100 // percent
-// After a refusal none is asked for until so much CPU time has passed.
+// After so many refusals none is asked for until so much CPU time has passed.
+#define MOST_TRIES 16
 #define PAUSE_NS ((uint64_t)500000 * NS_PER_US)
 
 static uint64_t price_ns; // of the last one; 0: none was measured
@@ -108,27 +108,27 @@ size_t bl_budget_grant(size_t units) {
 void bl_defer(void *at, size_t units) {
     if (units == 0)
         return;
-    char *unit = at;
     bl_os.advise_base(at, units << BL_HUGE_SHIFT);
-    for (size_t i = 0; i < units; i++, unit += BL_HUGE_SIZE)
-        if (bl_os.populate(unit, BL_BASE_SIZE) < 0)
-            break;
     bl_mark(at, units, BL_MARK_DEFERRED);
+    BL_COUNT_BY(units_deferred, units);
 }
 
-static void buy(char *unit) {
+// True where it is huge now. A unit that nobody has touched yet is none of
+// which a huge page could be made: it stays as it is.
+static bool buy(char *unit) {
     const uint64_t before = bl_os.thread_ns();
     const bool bought = bl_hugify(unit);
     const uint64_t ns = bl_os.thread_ns() - before;
     spent_ns += ns;
     if (!bought) {
-        pause_until_ns = clock_ns + PAUSE_NS;
-        return;
+        bl_os.advise_base(unit, BL_HUGE_SIZE);
+        return false;
     }
     bl_marks_clear(unit, 1);
     BL_COUNT(units_bought);
-    if (is_dear() && ns >= NO_HUGE_NS) // else khugepaged was there first
+    if (is_dear())
         note_price(ns > CHEAP_NS ? ns : CHEAP_NS + 1);
+    return true;
 }
 
 static char *next_deferred(void) {
@@ -141,7 +141,11 @@ void bl_budget_spend(void) {
     if (bl_marked(BL_MARK_DEFERRED) == 0 || left_ns() < (int64_t)price_ns ||
         clock_ns < pause_until_ns)
         return;
-    char *const unit = next_deferred();
-    cursor = unit + BL_HUGE_SIZE;
-    buy(unit);
+    for (int tries = 0; tries < MOST_TRIES; tries++) {
+        char *const unit = next_deferred();
+        cursor = unit + BL_HUGE_SIZE;
+        if (buy(unit))
+            return;
+    }
+    pause_until_ns = clock_ns + PAUSE_NS;
 }

@@ -204,6 +204,7 @@ def test_dear_huge_pages_are_named(
     )
     for deferred, bought, told in ((7, 0, True), (0, 7, True), (0, 0, False)):
         statistics = {
+            "units_deferred": deferred + bought,
             "units_deferred_now": deferred,
             "units_bought": bought,
             "huge_price_us": 7123,

@@ -451,6 +451,7 @@ def process_line(pid: int, mib: int, cause: str, statistics: dict) -> str:
 
 def deferral(now: int, bought: int, price_us: int) -> dict:
     return {
+        "units_deferred": now + bought,
         "units_deferred_now": now,
         "units_bought": bought,
         "huge_price_us": price_us,
@@ -481,16 +482,15 @@ def not_earned(milliseconds: str, percent: int) -> str:
     )
 
 
-@pytest.mark.parametrize("cause", ["shortage", "tail"])
 @pytest.mark.parametrize(("now", "bought"), [(40, 0), (40, 3), (0, 60)])
 def test_huge_pages_that_are_not_earned_say_so(
     bigleaf: Bigleaf, library: str, tmp_path: Path,
-    cause: str, now: int, bought: int,
+    now: int, bought: int,
 ) -> None:
     """Those that were bought after the peak had been plain at it."""
     if not thp_can_be_had(bigleaf):
         pytest.skip("no huge pages here: that is the reason then")
-    line = process_line(71, 64 << 10, cause, deferral(now, bought, 7123))
+    line = process_line(71, 64 << 10, "refused", deferral(now, bought, 7123))
     report = report_on_lines(bigleaf, tmp_path, line)
     assert reasons_of_own_heap(report) == {not_earned("7.1", 2)}
     assert report["deferral"] == {
@@ -505,7 +505,7 @@ def test_the_percent_is_the_one_in_force(
 ) -> None:
     if not thp_can_be_had(bigleaf):
         pytest.skip("no huge pages here: that is the reason then")
-    line = process_line(71, 64 << 10, "shortage", deferral(9, 0, 6000))
+    line = process_line(71, 64 << 10, "refused", deferral(9, 0, 6000))
     for options, value, percent in (
         (("--huge-percent=5",), "7", 5),
         ((), "7", 7),
@@ -521,9 +521,9 @@ def test_the_percent_is_the_one_in_force(
 def test_deferral_is_summed_and_told_of_the_process_at_the_peak(
     bigleaf: Bigleaf, library: str, tmp_path: Path
 ) -> None:
-    large = process_line(71, 64 << 10, "shortage", deferral(0, 0, 9000))
-    small = process_line(72, 64, "shortage", deferral(12, 4, 6000))
-    other = process_line(73, 32, "shortage", deferral(3, 2, 8000))
+    large = process_line(71, 64 << 10, "refused", deferral(0, 0, 9000))
+    small = process_line(72, 64, "refused", deferral(12, 4, 6000))
+    other = process_line(73, 32, "refused", deferral(3, 2, 8000))
     report = report_on_lines(bigleaf, tmp_path, large, small, other)
     assert report["deferral"] == {
         "units_deferred": 15,
@@ -568,7 +568,7 @@ def test_who_is_killed_does_not_blame_the_kernel(
 def test_text_report_counts_what_was_bought(
     bigleaf: Bigleaf, library: str, tmp_path: Path
 ) -> None:
-    line = process_line(71, 64 << 10, "shortage", deferral(12, 34, 7000))
+    line = process_line(71, 64 << 10, "refused", deferral(12, 34, 7000))
     (tmp_path / "lines").write_text(line + "\n")
     script = 'cat "$0" >>"$BIGLEAF_REPORT"'
     ended = bigleaf("run", "--report", "sh", "-c", script, tmp_path / "lines")

@@ -167,7 +167,7 @@ TEST(a_kernel_that_refuses_is_asked_seldom) {
     run_ms(10000);
     expect_size_eq(deferred(), waiting);
     expect_size_eq(bought(), 0);
-    expect_true(fake_os_count(FAKE_COLLAPSE) - before <= 20);
+    expect_true(fake_os_count(FAKE_COLLAPSE) - before <= 20 * 16);
 }
 
 TEST(a_child_begins_to_earn_anew) {
