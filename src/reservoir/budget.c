@@ -12,10 +12,11 @@
 //
 // What one costs is measured by the CPU time of its first touch. While it costs
 // no more than base pages do, units are huge at once, and one of eight is
-// measured. Where it costs more, a unit for which there is no budget is
-// *deferred*: base pages are advised for it. The heap *buys* it, by
-// MADV_COLLAPSE, when the budget has grown enough, in the order of addresses,
-// so that of a stretch of units there are two mappings and no more.
+// measured, more of them while that is news. Where it costs more, a unit for
+// which there is no budget is *deferred*: base pages are advised for it. The
+// heap *buys* it, by MADV_COLLAPSE, when the budget has grown enough, in the
+// order of addresses, so that of a stretch of units there are two mappings and
+// no more.
 //
 // Invariant: `spent_ns` is what was paid beyond base pages since the clock of
 // the process began (a fork sets it to zero).
@@ -27,8 +28,8 @@
 #define CHEAP_NS (1000 * NS_PER_US)
 // A touch that takes less was of a base page: there was no huge one.
 #define NO_HUGE_NS (20 * NS_PER_US)
-// While huge pages are cheap one of so many is measured.
-#define SAMPLE 8
+// While huge pages are cheap one of so many is measured in the end.
+#define MOST_UNMEASURED 8
 #define NO_LIMIT 100 // percent
 // After so many refusals none is asked for until so much CPU time has passed.
 #define MOST_TRIES 16
@@ -39,6 +40,7 @@ static uint64_t spent_ns;
 static uint64_t clock_ns; // of the process, when last looked at
 static uint64_t pause_until_ns;
 static size_t unmeasured; // fresh units since the last that was
+static size_t interval;   // one of so many is; doubled while they are cheap
 static char *cursor;      // deferred units are bought from here on
 
 static bool is_limited(void) {
@@ -75,7 +77,16 @@ static bool wants_sample(size_t units) {
         return false;
     if (is_dear())
         return left_ns() >= (int64_t)beyond_base(price_ns);
-    return price_ns == 0 || unmeasured >= SAMPLE;
+    return unmeasured >= interval;
+}
+
+static void note_sample(uint64_t ns) {
+    spent_ns += beyond_base(ns);
+    note_price(ns);
+    if (is_dear() || interval == 0)
+        interval = 1;
+    else if (interval < MOST_UNMEASURED)
+        interval *= 2;
 }
 
 size_t bl_budget_sample(void *at, size_t units) {
@@ -87,10 +98,8 @@ size_t bl_budget_sample(void *at, size_t units) {
     if (bl_os.populate(at, BL_BASE_SIZE) < 0)
         return 0; // a touch by the program finds out what that means
     const uint64_t ns = bl_os.thread_ns() - before;
-    if (ns >= NO_HUGE_NS) {
-        spent_ns += beyond_base(ns);
-        note_price(ns);
-    }
+    if (ns >= NO_HUGE_NS)
+        note_sample(ns);
     return 1;
 }
 
