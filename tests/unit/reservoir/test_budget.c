@@ -21,6 +21,10 @@ static uint64_t deferred(void) {
     return bl_load_relaxed(&bl_stats.units_deferred_now);
 }
 
+static uint64_t ever_deferred(void) {
+    return bl_load_relaxed(&bl_stats.units_deferred);
+}
+
 static uint64_t bought(void) { return bl_load_relaxed(&bl_stats.units_bought); }
 
 static uint64_t price_us(void) {
@@ -120,12 +124,25 @@ TEST(a_price_that_falls_is_noticed) {
     void *units[N];
     start_at(BL_BACKING_AUTO, DEAR_US);
     take(units);
-    const uint64_t waiting = deferred();
     fake_os_set_price_us(200);
     run_ms(2000);
-    expect_true(bought() > 0);
+    expect_size_eq(deferred(), 0);
+    expect_size_eq(price_us(), DEAR_US); // no first touch since
+    const uint64_t before = ever_deferred();
     take(units);
-    expect_true(deferred() <= waiting);
+    expect_size_eq(ever_deferred(), before);
+    expect_size_eq(price_us(), 200);
+}
+
+// One of eight is measured by then, and what is mapped with it waits already.
+TEST(a_price_that_rises_is_noticed) {
+    void *units[N];
+    start_at(BL_BACKING_AUTO, 300);
+    take(units);
+    fake_os_set_price_us(DEAR_US);
+    take(units);
+    expect_size_eq(price_us(), DEAR_US);
+    expect_true(deferred() >= N - 2 * 8);
 }
 
 // They are of the large part; the tail is none of them.
