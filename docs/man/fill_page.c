@@ -6,7 +6,7 @@
 //
 //   fill_page bigleaf-run.1 > out/bigleaf-run.1
 //
-#include "reservoir/reservoir.h" // a default has a name
+#include "base/base.h" // a default has a name
 
 #include <stdio.h>
 #include <string.h>

@@ -13,4 +13,8 @@
 #include "base/stats.h"
 #include "base/text.h"
 
+// The default of an option (options.def); who asks for more wants to keep all
+// that is warm.
+#define BL_PURGE_DELAY_MS 10000
+
 #endif

@@ -107,18 +107,19 @@ static const char *deferral_reason(const struct bl_result *r) {
 }
 
 // A process that was killed does not say what it deferred.
-static bool may_have_deferred(const struct bl_result *r,
-                              const struct bl_machine *m) {
-    return !r->peak_told && r->mechanism == BL_MECHANISM_BIGLEAF &&
-           m->page_reporting == 1 && r->huge_percent < BL_NO_HUGE_LIMIT;
+static bool may_have_deferred(const struct bl_result *r) {
+    struct bl_machine m;
+    if (r->peak_told || r->mechanism != BL_MECHANISM_BIGLEAF ||
+        r->huge_percent >= BL_NO_HUGE_LIMIT)
+        return false;
+    bl_machine_read(&m, "");
+    return m.page_reporting == 1;
 }
 
 static const char *refused_reason(const struct bl_result *r) {
-    struct bl_machine m;
     if (bl_has_deferral(&r->peak_deferral))
         return deferral_reason(r);
-    bl_machine_read(&m, "");
-    return may_have_deferred(r, &m)
+    return may_have_deferred(r)
                ? "not earned yet, as far as one can tell of a program that was "
                  "killed: fresh huge pages are dear here; --pages=thp has them "
                  "at once"

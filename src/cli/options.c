@@ -6,15 +6,9 @@
 
 // `name` as the table writes it has '_' where the user writes '-'.
 #define BL_SWITCH(key, NAME, fallback, text)                                   \
-    {{#key, 0, "on|off", false, text},                                         \
-     NAME,                                                                     \
-     BL_KIND_SWITCH,                                                           \
-     "on|off",                                                                 \
-     0,                                                                        \
-     0,                                                                        \
-     ""},
+    {{#key, 0, "on|off", false, text}, NAME, BL_KIND_SWITCH, "on|off", 0, 0, 0},
 #define BL_CHOICE(key, NAME, fallback, words, text)                            \
-    {{#key, 0, words, false, text}, NAME, BL_KIND_CHOICE, words, 0, 0, ""},
+    {{#key, 0, words, false, text}, NAME, BL_KIND_CHOICE, words, 0, 0, 0},
 #define BL_NUMBER(key, NAME, fallback, least, most, text)                      \
     {{#key, 0, "NUMBER", false, text},                                         \
      NAME,                                                                     \
@@ -22,9 +16,9 @@
      "",                                                                       \
      least,                                                                    \
      most,                                                                     \
-     #fallback},
+     fallback},
 #define BL_PATH(key, NAME, text)                                               \
-    {{#key, 0, "FILE", false, text}, NAME, BL_KIND_PATH, "", 0, 0, ""},
+    {{#key, 0, "FILE", false, text}, NAME, BL_KIND_PATH, "", 0, 0, 0},
 
 static const struct bl_runtime_option all_runtime_options[] = {
 #include "base/options.def"
@@ -144,10 +138,9 @@ uint64_t bl_runtime_number(const char *variable, const char *value) {
     while (strcmp(r->variable, variable) != 0)
         r++;
     BL_CHECK(r->kind == BL_KIND_NUMBER);
-    if (!value || !is_number_within(value, r->low, r->high))
-        value = r->initial;
-    uint64_t x = 0;
-    bl_read_u64(&value, &x);
+    uint64_t x = r->initial;
+    if (value && is_number_within(value, r->low, r->high))
+        bl_read_u64(&value, &x);
     return x;
 }
 

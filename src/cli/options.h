@@ -23,9 +23,8 @@ struct bl_runtime_option {
     struct bl_option option;
     const char *variable;
     enum bl_option_kind kind;
-    const char *choices; // words with '|' between
-    uint64_t low, high;
-    const char *initial; // of a number, as the table has it
+    const char *choices;         // words with '|' between
+    uint64_t low, high, initial; // of a number
 };
 
 // Where the parser stands.

@@ -110,10 +110,9 @@ static int back_by_thp(char *at, size_t units) {
         count_refusal(&bl_stats.map_refused, result);
         return result;
     }
+    advise_huge(at, bytes);
     size_t huge = bl_budget_sample(at, units);
     huge += bl_budget_grant(units - huge);
-    if (huge > 0)
-        advise_huge(at, huge << BL_HUGE_SHIFT);
     bl_defer(at + (huge << BL_HUGE_SHIFT), units - huge);
     return 0;
 }

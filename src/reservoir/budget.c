@@ -16,7 +16,9 @@
 // which there is no budget is *deferred*: base pages are advised for it. The
 // heap *buys* it, by MADV_COLLAPSE, when the budget has grown enough, in the
 // order of addresses, so that of a stretch of units there are two mappings and
-// no more.
+// no more. A purchase is a copy too, so it is no measure: it tells what the
+// next will take, and where it was cheap, that a first touch is worth its
+// measurement.
 //
 // Invariant: `spent_ns` is what was paid beyond base pages since the clock of
 // the process began (a fork sets it to zero).
@@ -30,12 +32,13 @@
 #define NO_HUGE_NS (20 * NS_PER_US)
 // While huge pages are cheap one of so many is measured in the end.
 #define MOST_UNMEASURED 8
-#define NO_LIMIT 100 // percent
+#define WHOLE 100 // percent: no limit
 // After so many refusals none is asked for until so much CPU time has passed.
 #define MOST_TRIES 16
 #define PAUSE_NS ((uint64_t)500000 * NS_PER_US)
 
-static uint64_t price_ns; // of the last one; 0: none was measured
+static uint64_t touch_ns; // what the last measured first touch took; 0: none
+static uint64_t price_ns; // what the last one took, touched or bought
 static uint64_t spent_ns;
 static uint64_t clock_ns; // of the process, when last looked at
 static uint64_t pause_until_ns;
@@ -45,10 +48,10 @@ static char *cursor;      // deferred units are bought from here on
 
 static bool is_limited(void) {
     return bl_policy.backing == BL_BACKING_AUTO &&
-           bl_policy.huge_percent < NO_LIMIT;
+           bl_policy.huge_percent < WHOLE;
 }
 
-static bool is_dear(void) { return price_ns > CHEAP_NS; }
+static bool is_dear(void) { return touch_ns > CHEAP_NS; }
 
 bool bl_budget_defers(void) { return is_limited() && is_dear(); }
 
@@ -58,31 +61,27 @@ static int64_t left_ns(void) {
     if (now < clock_ns) // the clock of a child begins at zero
         spent_ns = pause_until_ns = 0;
     clock_ns = now;
-    const uint64_t earned = now / NO_LIMIT * bl_policy.huge_percent;
+    const uint64_t earned = now / WHOLE * bl_policy.huge_percent;
     return (int64_t)(earned - spent_ns);
-}
-
-static void note_price(uint64_t ns) {
-    price_ns = ns;
-    bl_store_relaxed(&bl_stats.huge_price_us, ns / NS_PER_US);
 }
 
 static uint64_t beyond_base(uint64_t ns) {
     return ns > CHEAP_NS ? ns - CHEAP_NS : 0;
 }
 
-static bool wants_sample(size_t units) {
-    unmeasured += units;
-    if (!is_limited() || units == 0)
+static bool wants_sample(void) {
+    if (!is_limited())
         return false;
-    if (is_dear())
+    if (is_dear()) // what was bought since may tell that it is cheap
         return left_ns() >= (int64_t)beyond_base(price_ns);
     return unmeasured >= interval;
 }
 
 static void note_sample(uint64_t ns) {
     spent_ns += beyond_base(ns);
-    note_price(ns);
+    price_ns = ns;
+    touch_ns = ns;
+    bl_store_relaxed(&bl_stats.huge_price_us, ns / NS_PER_US);
     if (is_dear() || interval == 0)
         interval = 1;
     else if (interval < MOST_UNMEASURED)
@@ -90,10 +89,10 @@ static void note_sample(uint64_t ns) {
 }
 
 size_t bl_budget_sample(void *at, size_t units) {
-    if (!wants_sample(units))
+    unmeasured += units;
+    if (!wants_sample())
         return 0;
     unmeasured = 0;
-    bl_os.advise_huge(at, BL_HUGE_SIZE);
     const uint64_t before = bl_os.thread_ns();
     if (bl_os.populate(at, BL_BASE_SIZE) < 0)
         return 0; // a touch by the program finds out what that means
@@ -107,7 +106,7 @@ size_t bl_budget_grant(size_t units) {
     if (!bl_budget_defers())
         return units;
     const int64_t left = left_ns();
-    const uint64_t each = beyond_base(price_ns);
+    const uint64_t each = beyond_base(touch_ns);
     const uint64_t most = left > 0 ? (uint64_t)left / each : 0;
     const size_t granted = most < units ? (size_t)most : units;
     spent_ns += granted * each;
@@ -135,8 +134,7 @@ static bool buy(char *unit) {
     }
     bl_marks_clear(unit, 1);
     BL_COUNT(units_bought);
-    if (is_dear())
-        note_price(ns > CHEAP_NS ? ns : CHEAP_NS + 1);
+    price_ns = ns;
     return true;
 }
 

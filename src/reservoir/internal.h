@@ -65,11 +65,12 @@ void bl_marks_check(void);
 // --- budget.c ----------------------------------------------------------------
 
 // Where it is time to learn what a huge page costs, and that can be afforded:
-// the first of `units` fresh units is huge and touched now. 1; else 0.
+// the first of `units` fresh units, advised to be huge, is touched now; 1.
+// Else 0.
 size_t bl_budget_sample(void *at, size_t units);
 // How many of `units` further ones may be huge at their first touch; paid for.
 size_t bl_budget_grant(size_t units);
-// Base pages for units just mapped, until huge ones are bought.
+// Base pages for units, until huge ones are bought.
 void bl_defer(void *at, size_t units);
 bool bl_budget_defers(void); // huge pages are dear now
 // Buys a huge page for a deferred unit where that has been earned.

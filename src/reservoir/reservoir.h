@@ -49,8 +49,6 @@
 // A heap of fewer units saves memory where a larger one saves time.
 #define BL_SMALL_HEAP_UNITS 24
 
-#define BL_PURGE_DELAY_MS 10000 // where nobody asks for another
-
 // In the order of the choices of BIGLEAF_PAGES.
 enum bl_backing {
     BL_BACKING_AUTO,

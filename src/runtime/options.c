@@ -2,7 +2,6 @@
 #include "runtime/options.h"
 
 #include "os/os.h"
-#include "reservoir/reservoir.h"
 
 struct bl_options bl_options = {
 #define BL_SWITCH(key, name, initial, help) .key = initial,

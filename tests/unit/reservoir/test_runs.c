@@ -7,19 +7,11 @@
 
 #include "bl_test.h"
 #include "fake_os.h"
+#include "start.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
-
-static void start_with(enum bl_backing backing) {
-    fake_os_install();
-    bl_reservoir_configure(backing, 1000);
-    bl_lock_acquire(&bl_lock_start);
-    const bool ok = bl_reservoir_start();
-    bl_lock_release(&bl_lock_start);
-    assert_true(ok);
-}
 
 // One byte in each 64 KiB stands for the rest: touching memory costs time.
 #define STEP (64 * BL_KIB)

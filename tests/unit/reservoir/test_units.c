@@ -7,20 +7,12 @@
 
 #include "bl_test.h"
 #include "fake_os.h"
+#include "start.h"
 
 #include <errno.h>
 #include <string.h>
 
 #define N 40
-
-static void start_with(enum bl_backing backing) {
-    fake_os_install();
-    bl_reservoir_configure(backing, 1000);
-    bl_lock_acquire(&bl_lock_start);
-    const bool ok = bl_reservoir_start();
-    bl_lock_release(&bl_lock_start);
-    assert_true(ok);
-}
 
 static void *unit(void) {
     bool dirty = false;
@@ -308,12 +300,8 @@ TEST(no_memory_is_null) {
 static void fork_with_pool(bool in_child, bool refuses_moves,
                            size_t pool_units_after) {
     void *units[N];
-    fake_os_install();
+    start_with(BL_BACKING_AUTO);
     fake_os_set_pool(20);
-    bl_reservoir_configure(BL_BACKING_AUTO, 1000);
-    bl_lock_acquire(&bl_lock_start);
-    assert_true(bl_reservoir_start());
-    bl_lock_release(&bl_lock_start);
     for (int i = 0; i < N; i++) {
         units[i] = unit();
         memset(units[i], i + 1, BL_HUGE_SIZE);
