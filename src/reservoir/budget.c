@@ -7,8 +7,9 @@
 // that it has kept, cost 1 ms for as much memory. A huge page brings about half
 // a millisecond a second, so that short runs lose by it and long ones win.
 // Nobody knows how long a run will be. So huge pages may take a part of the CPU
-// time of the process, whatever they cost beyond base pages: no run is slower
-// by more than that, and one that is long has all of them in the end.
+// time of the process, whatever they cost beyond base pages; by default about
+// what those of a whole heap save. No run is slower by more than that, and one
+// that is long has all of them in the end.
 //
 // What one costs is measured by the CPU time of its first touch. While it costs
 // no more than base pages do, units are huge at once, and one of eight is

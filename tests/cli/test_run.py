@@ -494,7 +494,7 @@ def test_huge_pages_that_are_not_earned_say_so(
         pytest.skip("no huge pages here: that is the reason then")
     line = process_line(71, 64 << 10, "refused", deferral(now, bought, 7123))
     report = report_on_lines(bigleaf, tmp_path, line)
-    assert reasons_of_own_heap(report) == {not_earned("7.1", 2)}
+    assert reasons_of_own_heap(report) == {not_earned("7.1", 10)}
     assert report["deferral"] == {
         "units_deferred": now,
         "units_bought": bought,
@@ -511,7 +511,7 @@ def test_the_percent_is_the_one_in_force(
     for options, value, percent in (
         (("--huge-percent=5",), "7", 5),
         ((), "7", 7),
-        ((), "none", 2),
+        ((), "none", 10),
     ):
         report = report_on_lines(
             bigleaf, tmp_path, line, options=options,

@@ -10,7 +10,7 @@
 const struct bl_command bl_commands[] = {{.name = NULL}};
 
 TEST(a_number_not_given_is_the_default) {
-    expect_size_eq(bl_runtime_number("BIGLEAF_HUGE_PERCENT", NULL), 2);
+    expect_size_eq(bl_runtime_number("BIGLEAF_HUGE_PERCENT", NULL), 10);
     expect_size_eq(bl_runtime_number("BIGLEAF_VERBOSE", NULL), 0);
 }
 
@@ -27,5 +27,5 @@ TEST(a_number_within_its_limits_is_taken) {
 TEST(any_other_text_is_the_default) {
     static const char *const wrong[] = {"", "101", "-1", "5x", "none"};
     for (size_t i = 0; i < BL_ARRAY_LEN(wrong); i++)
-        expect_size_eq(bl_runtime_number("BIGLEAF_HUGE_PERCENT", wrong[i]), 2);
+        expect_size_eq(bl_runtime_number("BIGLEAF_HUGE_PERCENT", wrong[i]), 10);
 }
