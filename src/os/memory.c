@@ -100,6 +100,14 @@ static size_t os_pool_free(void) {
     return free > promised ? free - promised : 0;
 }
 
+// The order from which on free blocks are reported. Without a device that takes
+// reports it is -1 as an unsigned number, before Linux 6.1 that of a huge page.
+static bool os_reports_free_pages(void) {
+    const size_t order = read_count(
+        "/sys/module/page_reporting/parameters/page_reporting_order");
+    return order > 0 && order < 64;
+}
+
 static int os_move(void *from, size_t bytes, void *to) {
     const int claimed = map_exactly(to, bytes, PROT_NONE, MAP_NORESERVE);
     if (claimed < 0)
@@ -135,6 +143,7 @@ struct bl_os_hooks bl_os = {
     .collapse = os_collapse,
     .populate = os_populate,
     .pool_free = os_pool_free,
+    .reports_free_pages = os_reports_free_pages,
     .move = os_move,
     .now_ms = os_now_ms,
     .process_ns = os_process_ns,

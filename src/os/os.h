@@ -39,6 +39,8 @@ struct bl_os_hooks {
     int (*populate)(void *at, size_t bytes);
     // Pages of the hugetlb pool that nobody holds or was promised.
     size_t (*pool_free)(void);
+    // Whether free memory goes back to a hypervisor (free page reporting).
+    bool (*reports_free_pages)(void);
     // Moves the mapping, not the bytes, to `to`, over nothing: -EEXIST where
     // something is there.
     int (*move)(void *from, size_t bytes, void *to);

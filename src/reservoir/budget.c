@@ -11,18 +11,24 @@
 // what those of a whole heap save. No run is slower by more than that, and one
 // that is long has all of them in the end.
 //
-// What one costs is measured by the CPU time of its first touch. While it costs
-// no more than base pages do, units are huge at once, and one of eight is
-// measured, more of them while that is news. Where it costs more, a unit for
-// which there is no budget is *deferred*: base pages are advised for it. The
-// heap *buys* it, by MADV_COLLAPSE, when the budget has grown enough, in the
-// order of addresses, so that of a stretch of units there are two mappings and
-// no more. A purchase is a copy too, so it is no measure: it tells what the
+// A heap of few units would not save that part, so the budget is a fifth of a
+// percent for each unit, if that is less: a small heap that runs for a second
+// buys nothing.
+//
+// What one costs is measured by the CPU time of its first touch. Where the
+// kernel reports its free pages, a price is assumed until that much has been
+// earned; elsewhere one is touched at once. While it costs no more than base
+// pages do, units are huge at once, and one of eight is measured, more of them
+// while that is news. Where it costs more, a unit for which there is no budget
+// is *deferred*: base pages are advised for it. The heap *buys* it, by
+// MADV_COLLAPSE, when the budget has grown enough, in the order of addresses,
+// so that of a stretch of units there are two mappings and no more. A purchase
+// is a copy too, so it is no measure, but better than none: it tells what the
 // next will take, and where it was cheap, that a first touch is worth its
 // measurement.
 //
-// Invariant: `spent_ns` is what was paid beyond base pages since the clock of
-// the process began (a fork sets it to zero).
+// Invariant: `left_ns` is what was earned less what was paid beyond base pages,
+// since the clock of the process began (a fork sets it to zero).
 //
 #include "reservoir/internal.h"
 
@@ -37,10 +43,15 @@
 // After so many refusals none is asked for until so much CPU time has passed.
 #define MOST_TRIES 16
 #define PAUSE_NS ((uint64_t)500000 * NS_PER_US)
+// What one costs where free pages are reported, until it has been measured.
+#define ASSUMED_NS (8000 * NS_PER_US)
+// What is earned for each unit of the heap, in thousandths of the time.
+#define PER_UNIT 2
+#define PER_PERCENT 10
 
 static uint64_t touch_ns; // what the last measured first touch took; 0: none
 static uint64_t price_ns; // what the last one took, touched or bought
-static uint64_t spent_ns;
+static int64_t left_ns;   // earned and not spent; may be less than nothing
 static uint64_t clock_ns; // of the process, when last looked at
 static uint64_t pause_until_ns;
 static size_t unmeasured; // fresh units since the last that was
@@ -52,18 +63,38 @@ static bool is_limited(void) {
            bl_policy.huge_percent < WHOLE;
 }
 
-static bool is_dear(void) { return touch_ns > CHEAP_NS; }
+static void assume_price(void) {
+    static bool assumed;
+    if (!assumed && bl_os.reports_free_pages())
+        touch_ns = price_ns = ASSUMED_NS;
+    assumed = true;
+}
+
+static bool is_dear(void) {
+    if (touch_ns == 0)
+        assume_price();
+    return touch_ns > CHEAP_NS;
+}
 
 bool bl_budget_defers(void) { return is_limited() && is_dear(); }
 
-// What the process has earned and not spent; it may be less than nothing.
-static int64_t left_ns(void) {
+static uint64_t rate(void) {
+    const uint64_t heap = PER_UNIT * bl_load_relaxed(&bl_stats.units_now);
+    const uint64_t most = PER_PERCENT * bl_policy.huge_percent;
+    return heap < most ? heap : most;
+}
+
+static void earn(void) {
     const uint64_t now = bl_os.process_ns();
     if (now < clock_ns) // the clock of a child begins at zero
-        spent_ns = pause_until_ns = 0;
+        left_ns = 0, clock_ns = 0, pause_until_ns = 0;
+    left_ns += (int64_t)((now - clock_ns) / 1000 * rate());
     clock_ns = now;
-    const uint64_t earned = now / WHOLE * bl_policy.huge_percent;
-    return (int64_t)(earned - spent_ns);
+}
+
+static bool can_pay(uint64_t ns) {
+    earn();
+    return left_ns >= (int64_t)ns;
 }
 
 static uint64_t beyond_base(uint64_t ns) {
@@ -74,15 +105,19 @@ static bool wants_sample(void) {
     if (!is_limited())
         return false;
     if (is_dear()) // what was bought since may tell that it is cheap
-        return left_ns() >= (int64_t)beyond_base(price_ns);
+        return can_pay(beyond_base(price_ns));
     return unmeasured >= interval;
 }
 
-static void note_sample(uint64_t ns) {
-    spent_ns += beyond_base(ns);
-    price_ns = ns;
+static void note_touch(uint64_t ns) {
     touch_ns = ns;
     bl_store_relaxed(&bl_stats.huge_price_us, ns / NS_PER_US);
+}
+
+static void note_sample(uint64_t ns) {
+    left_ns -= (int64_t)beyond_base(ns);
+    price_ns = ns;
+    note_touch(ns);
     if (is_dear() || interval == 0)
         interval = 1;
     else if (interval < MOST_UNMEASURED)
@@ -106,11 +141,11 @@ size_t bl_budget_sample(void *at, size_t units) {
 size_t bl_budget_grant(size_t units) {
     if (!bl_budget_defers())
         return units;
-    const int64_t left = left_ns();
+    earn();
     const uint64_t each = beyond_base(touch_ns);
-    const uint64_t most = left > 0 ? (uint64_t)left / each : 0;
+    const uint64_t most = left_ns > 0 ? (uint64_t)left_ns / each : 0;
     const size_t granted = most < units ? (size_t)most : units;
-    spent_ns += granted * each;
+    left_ns -= (int64_t)(granted * each);
     return granted;
 }
 
@@ -128,7 +163,7 @@ static bool buy(char *unit) {
     const uint64_t before = bl_os.thread_ns();
     const bool bought = bl_hugify(unit);
     const uint64_t ns = bl_os.thread_ns() - before;
-    spent_ns += ns;
+    left_ns -= (int64_t)ns;
     if (!bought) {
         bl_os.advise_base(unit, BL_HUGE_SIZE);
         return false;
@@ -136,6 +171,8 @@ static bool buy(char *unit) {
     bl_marks_clear(unit, 1);
     BL_COUNT(units_bought);
     price_ns = ns;
+    if (bl_load_relaxed(&bl_stats.huge_price_us) == 0) // better than assumed
+        note_touch(ns);
     return true;
 }
 
@@ -146,7 +183,7 @@ static char *next_deferred(void) {
 
 // One at a time: others wait for the lock.
 void bl_budget_spend(void) {
-    if (bl_marked(BL_MARK_DEFERRED) == 0 || left_ns() < (int64_t)price_ns ||
+    if (bl_marked(BL_MARK_DEFERRED) == 0 || !can_pay(price_ns) ||
         clock_ns < pause_until_ns)
         return;
     for (int tries = 0; tries < MOST_TRIES; tries++) {

@@ -568,7 +568,7 @@ def test_a_heap_that_waits_for_huge_pages(
         bigleaf, tmp_path, grow, "200", "exit"
     )
     if own["units_hugetlb"] == 0 and refused(FAULT) == before:
-        assert own["huge_price_us"] > 0
+        assert own["huge_price_us"] > 0 or own["units_deferred"] > 0
     for option in ("--pages=thp", "--huge-percent=100"):
         words = (option, str(grow), "200", "exit")
         assert "deferral" not in report_of(bigleaf, tmp_path, *words)

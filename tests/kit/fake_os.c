@@ -30,6 +30,7 @@ static size_t mapped_bytes;
 static size_t pool_pages;
 static uint64_t clock_ms = 1000;
 static uint64_t cpu_ns;
+static bool reports;
 static uint64_t price_ns; // of a huge page
 static bool last_advice_huge;
 
@@ -255,6 +256,7 @@ static int fake_move(void *from, size_t bytes, void *to) {
 
 static uint64_t fake_now_ms(void) { return clock_ms; }
 static uint64_t fake_cpu_ns(void) { return cpu_ns; }
+static bool fake_reports(void) { return reports; }
 
 void fake_os_install(void) {
     fail_mask = FAKE_MAY_FAIL;
@@ -264,6 +266,7 @@ void fake_os_install(void) {
         .advise_huge = fake_advise_huge,
         .advise_base = fake_advise_base,
         .pool_free = fake_os_pool,
+        .reports_free_pages = fake_reports,
         .collapse = fake_collapse,
         .populate = fake_populate,
         .move = fake_move,
@@ -290,4 +293,5 @@ void fake_os_advance_ms(uint64_t ms) { clock_ms += ms; }
 void fake_os_run_ms(uint64_t ms) { cpu_ns += ms * 1000000; }
 void fake_os_begin_cpu(void) { cpu_ns = 0; }
 void fake_os_set_price_us(uint64_t us) { price_ns = us * 1000; }
+void fake_os_set_reporting(bool on) { reports = on; }
 size_t fake_os_mapped_bytes(void) { return mapped_bytes; }

@@ -47,6 +47,7 @@ void fake_os_advance_ms(uint64_t ms);
 void fake_os_run_ms(uint64_t ms);
 void fake_os_begin_cpu(void);
 void fake_os_set_price_us(uint64_t us);
+void fake_os_set_reporting(bool on); // free pages go to a hypervisor
 
 size_t fake_os_mapped_bytes(void);
 bool fake_os_is_mapped(const void *at, size_t bytes);

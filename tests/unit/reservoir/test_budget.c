@@ -115,8 +115,50 @@ TEST(a_long_run_has_them_all) {
 TEST(what_has_been_earned_goes_into_fresh_units) {
     void *units[N];
     start_at(BL_BACKING_AUTO, DEAR_US);
-    fake_os_run_ms(20000);
+    for (int i = 0; i < 20; i++)
+        unit();
+    run_ms(20000);
     take(units);
+    expect_size_eq(deferred(), 0);
+    expect_true(bought() <= 20);
+}
+
+// Its pages would save no more.
+TEST(a_small_heap_earns_little) {
+    start_at(BL_BACKING_AUTO, DEAR_US);
+    bl_reservoir_limit_price(50);
+    for (int i = 0; i < 10; i++)
+        unit();
+    const uint64_t waiting = deferred();
+    run_ms(1000);
+    // Ten units earn 2 %: two, and not 50 %, which would be all.
+    expect_true(bought() >= 1 && bought() <= 3);
+    expect_size_eq(deferred(), waiting - bought());
+}
+
+TEST(where_free_pages_are_reported_nothing_is_touched_unearned) {
+    void *units[N];
+    fake_os_set_reporting(true);
+    start_at(BL_BACKING_AUTO, DEAR_US);
+    take(units);
+    expect_size_eq(price_us(), 0);
+    expect_true(deferred() >= N - 4); // but for the first
+    run_ms(2000);                     // 40 ms: the first at 8, and 7 each
+    expect_size_eq(price_us(), DEAR_US);
+    expect_true(bought() >= 4 && bought() <= 5);
+}
+
+TEST(what_is_cheap_all_the_same_is_found_out) {
+    void *units[N];
+    fake_os_set_reporting(true);
+    start_at(BL_BACKING_AUTO, 300);
+    take(units);
+    run_ms(2000);
+    const uint64_t before = ever_deferred();
+    take(units);
+    expect_size_eq(price_us(), 300);
+    expect_size_eq(ever_deferred(), before);
+    run_ms(1000);
     expect_size_eq(deferred(), 0);
 }
 
