@@ -143,15 +143,17 @@ static char *next_deferred(void) {
     return unit ? unit : bl_marked_next(NULL, BL_MARK_DEFERRED);
 }
 
-// One at a time: others wait for the lock.
+static bool can_buy(void) { return left_ns() >= (int64_t)price_ns; }
+
+// One at a time: others wait for the lock. Refusals are paid for too.
 void bl_budget_spend(void) {
-    if (bl_marked(BL_MARK_DEFERRED) == 0 || left_ns() < (int64_t)price_ns ||
+    if (bl_marked(BL_MARK_DEFERRED) == 0 || !can_buy() ||
         clock_ns < pause_until_ns)
         return;
     for (int tries = 0; tries < MOST_TRIES; tries++) {
         char *const unit = next_deferred();
         cursor = unit + BL_HUGE_SIZE;
-        if (buy(unit))
+        if (buy(unit) || !can_buy())
             return;
     }
     pause_until_ns = clock_ns + PAUSE_NS;

@@ -240,6 +240,15 @@ TEST(a_kernel_that_refuses_is_asked_seldom) {
     expect_true(fake_os_count(FAKE_COLLAPSE) - before <= 20 * 16);
 }
 
+// Refusals are paid for like purchases: one may overdraw the budget.
+TEST(slow_refusals_stay_within_the_budget) {
+    start_dear_with_a_run(20000);
+    fake_os_fail(1, EINVAL, FAKE_BIT(FAKE_COLLAPSE), true);
+    run_ms(5000); // 100 ms and a little earned, 6 spent
+    expect_true(fake_os_calls() >= 4);
+    expect_true(fake_os_calls() <= 6);
+}
+
 TEST(a_child_begins_to_earn_anew) {
     void *units[N];
     start_at(BL_BACKING_AUTO, DEAR_US);
