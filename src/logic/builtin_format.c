@@ -389,17 +389,12 @@ static int format_1(struct bl_machine *m, bl_word *a) {
     return format(m, m->io->output, a[0], BL_ATOM(nil));
 }
 
-static int format_2(struct bl_machine *m, bl_word *a) {
-    return format(m, m->io->output, a[0], a[1]);
+static int format_args(struct bl_machine *m, struct bl_stream *s, bl_word *a) {
+    return format(m, s, a[0], a[1]);
 }
 
 // '$format'(Stream, Text, Args): format/3 with memory sinks is in Prolog.
-static int format_3(struct bl_machine *m, bl_word *a) {
-    struct bl_stream *s;
-    if (bl_take_stream(m, a[0], true, &s) != BL_TRUE)
-        return BL_THROW;
-    return format(m, s, a[1], a[2]);
-}
+BL_ON_OUTPUT(format_2, format_3, format_args)
 
 void bl_builtins_format(void) {
     static const struct bl_builtin_row rows[] = {

@@ -128,17 +128,12 @@ static int set_input_1(struct bl_machine *m, bl_word *a) {
     return set_current(m, a[0], false);
 }
 
-static int flush_output_0(struct bl_machine *m, bl_word *a) {
+static int flush(struct bl_machine *m, struct bl_stream *s, bl_word *a) {
     (void)a;
-    return bl_stream_flush(m, m->io->output);
-}
-
-static int flush_output_1(struct bl_machine *m, bl_word *a) {
-    struct bl_stream *s;
-    if (bl_take_stream(m, a[0], true, &s) != BL_TRUE)
-        return BL_THROW;
     return bl_stream_flush(m, s);
 }
+
+BL_ON_OUTPUT(flush_output_0, flush_output_1, flush)
 
 // '$memory_open'(Old, New): output goes to memory.
 static int memory_open_2(struct bl_machine *m, bl_word *a) {
@@ -311,7 +306,8 @@ static int peek_byte_1(struct bl_machine *m, bl_word *a) {
     return byte(m, two, false);
 }
 
-static int at_end(struct bl_machine *m, struct bl_stream *s) {
+static int at_end(struct bl_machine *m, struct bl_stream *s, bl_word *a) {
+    (void)a;
     if (bl_stream_enter(m, s) != BL_TRUE)
         return BL_THROW;
     const bool more = s->binary
@@ -321,17 +317,7 @@ static int at_end(struct bl_machine *m, struct bl_stream *s) {
     return more ? BL_FAIL : BL_TRUE;
 }
 
-static int at_end_of_stream_0(struct bl_machine *m, bl_word *a) {
-    (void)a;
-    return at_end(m, m->io->input);
-}
-
-static int at_end_of_stream_1(struct bl_machine *m, bl_word *a) {
-    struct bl_stream *s;
-    if (bl_take_stream(m, a[0], false, &s) != BL_TRUE)
-        return BL_THROW;
-    return at_end(m, s);
-}
+BL_ON_INPUT(at_end_of_stream_0, at_end_of_stream_1, at_end)
 
 // Of a stream that was entered; false at its end.
 static bool take_line(struct bl_stream *s, struct bl_out *line) {
@@ -447,7 +433,7 @@ static int read_entered(struct bl_machine *m, struct bl_stream *s, bl_word out,
     }
 }
 
-static int read_term(struct bl_machine *m, struct bl_stream *s, bl_word out,
+static int read_with(struct bl_machine *m, struct bl_stream *s, bl_word out,
                      bl_word options) {
     if (options != 0 && bl_take_options(m, options, "read_option") != BL_TRUE)
         return BL_THROW;
@@ -458,27 +444,16 @@ static int read_term(struct bl_machine *m, struct bl_stream *s, bl_word out,
     return r;
 }
 
-static int read_1(struct bl_machine *m, bl_word *a) {
-    return read_term(m, m->io->input, a[0], 0);
+static int read_plain(struct bl_machine *m, struct bl_stream *s, bl_word *a) {
+    return read_with(m, s, a[0], 0);
 }
 
-static int read_2(struct bl_machine *m, bl_word *a) {
-    struct bl_stream *s;
-    if (bl_take_stream(m, a[0], false, &s) != BL_TRUE)
-        return BL_THROW;
-    return read_term(m, s, a[1], 0);
+static int read_term(struct bl_machine *m, struct bl_stream *s, bl_word *a) {
+    return read_with(m, s, a[0], a[1]);
 }
 
-static int read_term_2(struct bl_machine *m, bl_word *a) {
-    return read_term(m, m->io->input, a[0], a[1]);
-}
-
-static int read_term_3(struct bl_machine *m, bl_word *a) {
-    struct bl_stream *s;
-    if (bl_take_stream(m, a[0], false, &s) != BL_TRUE)
-        return BL_THROW;
-    return read_term(m, s, a[1], a[2]);
-}
+BL_ON_INPUT(read_1, read_2, read_plain)
+BL_ON_INPUT(read_term_2, read_term_3, read_term)
 
 void bl_builtins_stream(void) {
     bl_streams_init();

@@ -27,15 +27,11 @@ static int put(struct bl_machine *m, struct bl_stream *s, bl_word t,
 }
 
 #define WRITER(name, options, end)                                             \
-    static int name##_1(struct bl_machine *m, bl_word *a) {                    \
-        return put(m, m->io->output, a[0], options, end);                      \
+    static int put_##name(struct bl_machine *m, struct bl_stream *s,           \
+                          bl_word *a) {                                        \
+        return put(m, s, a[0], options, end);                                  \
     }                                                                          \
-    static int name##_2(struct bl_machine *m, bl_word *a) {                    \
-        struct bl_stream *s;                                                   \
-        if (bl_take_stream(m, a[0], true, &s) != BL_TRUE)                      \
-            return BL_THROW;                                                   \
-        return put(m, s, a[1], options, end);                                  \
-    }
+    BL_ON_OUTPUT(name##_1, name##_2, put_##name)
 
 WRITER(write, &plain, "")
 WRITER(print, &quoted, "")
@@ -106,44 +102,29 @@ int bl_take_write_options(struct bl_machine *m, bl_word options,
     return BL_TRUE;
 }
 
-static int write_term(struct bl_machine *m, struct bl_stream *s, bl_word t,
-                      bl_word options) {
+static int write_term(struct bl_machine *m, struct bl_stream *s, bl_word *a) {
     struct bl_write_options w = {0};
     const char *end;
-    return bl_take_write_options(m, options, &w, &end) == BL_TRUE
-               ? put(m, s, t, &w, end)
+    return bl_take_write_options(m, a[1], &w, &end) == BL_TRUE
+               ? put(m, s, a[0], &w, end)
                : BL_THROW;
 }
 
-static int write_term_2(struct bl_machine *m, bl_word *a) {
-    return write_term(m, m->io->output, a[0], a[1]);
-}
+BL_ON_OUTPUT(write_term_2, write_term_3, write_term)
 
-static int write_term_3(struct bl_machine *m, bl_word *a) {
-    struct bl_stream *s;
-    if (bl_take_stream(m, a[0], true, &s) != BL_TRUE)
-        return BL_THROW;
-    return write_term(m, s, a[1], a[2]);
-}
-
-static int nl_0(struct bl_machine *m, bl_word *a) {
+static int nl(struct bl_machine *m, struct bl_stream *s, bl_word *a) {
     (void)a;
-    return bl_stream_write(m, m->io->output, "\n", 1);
-}
-
-static int nl_1(struct bl_machine *m, bl_word *a) {
-    struct bl_stream *s;
-    if (bl_take_stream(m, a[0], true, &s) != BL_TRUE)
-        return BL_THROW;
     return bl_stream_write(m, s, "\n", 1);
 }
 
-static int tab(struct bl_machine *m, struct bl_stream *s, bl_word count) {
+BL_ON_OUTPUT(nl_0, nl_1, nl)
+
+static int tab(struct bl_machine *m, struct bl_stream *s, bl_word *a) {
     struct bl_num n;
-    if (bl_arith_eval(m, count, &n) != BL_TRUE)
+    if (bl_arith_eval(m, a[0], &n) != BL_TRUE)
         return BL_THROW;
     if (n.kind == BL_NUM_FLOAT)
-        return bl_throw_type(m, BL_ATOM_integer, count);
+        return bl_throw_type(m, BL_ATOM_integer, a[0]);
     if (n.kind == BL_NUM_BIG)
         return bl_num_sign(n) < 0 ? BL_TRUE : bl_throw_resource(m, "memory");
     int r = BL_TRUE;
@@ -152,19 +133,10 @@ static int tab(struct bl_machine *m, struct bl_stream *s, bl_word count) {
     return r;
 }
 
-static int tab_1(struct bl_machine *m, bl_word *a) {
-    return tab(m, m->io->output, a[0]);
-}
+BL_ON_OUTPUT(tab_1, tab_2, tab)
 
-static int tab_2(struct bl_machine *m, bl_word *a) {
-    struct bl_stream *s;
-    if (bl_take_stream(m, a[0], true, &s) != BL_TRUE)
-        return BL_THROW;
-    return tab(m, s, a[1]);
-}
-
-static int put_char(struct bl_machine *m, struct bl_stream *s, bl_word c) {
-    c = bl_deref(c);
+static int put_char(struct bl_machine *m, struct bl_stream *s, bl_word *a) {
+    const bl_word c = bl_deref(a[0]);
     char bytes[4];
     if (bl_is_int(c)) {
         if (bl_int_value(c) < 0 || bl_int_value(c) > 0x10ffff)
@@ -177,25 +149,19 @@ static int put_char(struct bl_machine *m, struct bl_stream *s, bl_word c) {
     return bl_stream_write(m, s, bl_atom_text(c), bl_atom_bytes(c));
 }
 
-static int put_code(struct bl_machine *m, struct bl_stream *s, bl_word c) {
+BL_ON_OUTPUT(put_char_1, put_char_2, put_char)
+
+static int put_code(struct bl_machine *m, struct bl_stream *s, bl_word *a) {
     int64_t code;
-    if (bl_is_big(bl_deref(c)))
+    if (bl_is_big(bl_deref(a[0])))
         return bl_throw_representation(m, "character_code");
-    if (bl_take_int(m, c, &code) != BL_TRUE)
+    if (bl_take_int(m, a[0], &code) != BL_TRUE)
         return BL_THROW;
-    return put_char(m, s, bl_int(code));
+    bl_word c = bl_int(code);
+    return put_char(m, s, &c);
 }
 
-static int put_code_1(struct bl_machine *m, bl_word *a) {
-    return put_code(m, m->io->output, a[0]);
-}
-
-static int put_code_2(struct bl_machine *m, bl_word *a) {
-    struct bl_stream *s;
-    if (bl_take_stream(m, a[0], true, &s) != BL_TRUE)
-        return BL_THROW;
-    return put_code(m, s, a[1]);
-}
+BL_ON_OUTPUT(put_code_1, put_code_2, put_code)
 
 static int put_byte_2(struct bl_machine *m, bl_word *a) {
     struct bl_stream *s;
@@ -214,17 +180,6 @@ static int put_byte_2(struct bl_machine *m, bl_word *a) {
 static int put_byte_1(struct bl_machine *m, bl_word *a) {
     bl_word two[2] = {bl_stream_term(m, m->io->output), a[0]};
     return put_byte_2(m, two);
-}
-
-static int put_char_1(struct bl_machine *m, bl_word *a) {
-    return put_char(m, m->io->output, a[0]);
-}
-
-static int put_char_2(struct bl_machine *m, bl_word *a) {
-    struct bl_stream *s;
-    if (bl_take_stream(m, a[0], true, &s) != BL_TRUE)
-        return BL_THROW;
-    return put_char(m, s, a[1]);
 }
 
 // ---- operators

@@ -233,26 +233,13 @@ static void note_head(struct bl_compiler *c, bl_word head) {
     const uint32_t n = c->pred->arity;
     c->max_arity = n;
     const bl_word *const args = bl_term_args(head);
-    size_t depth = 0;
     for (uint32_t i = n; i-- > 0;) {
-        const bl_word t = bl_deref(args[i]);
+        struct bl_cvar *const v = bl_cvar_of(c, bl_deref(args[i]));
         // the first argument that it is, which the code meets first
-        if (bl_tag(t) == BL_LVL)
-            bl_cvar_of(c, t)->head_arg = (int)i;
-        bl_scratch(c->m)[depth++] = t;
+        if (v != NULL)
+            v->head_arg = (int)i;
     }
-    while (depth > 0) {
-        const bl_word t = bl_deref(bl_scratch(c->m)[--depth]);
-        struct bl_cvar *const v = bl_cvar_of(c, t);
-        if (v != NULL) {
-            v->occurrences++;
-        } else if (bl_is_compound(t)) {
-            const size_t k =
-                bl_tag(t) == BL_LST ? 2 : bl_functor_arity(*bl_ptr(t));
-            for (size_t i = k; i-- > 0;)
-                bl_scratch(c->m)[depth++] = bl_term_args(t)[i];
-        }
-    }
+    bl_count_vars(c, head);
 }
 
 static struct bl_clause *compile(struct bl_compiler *c, bl_word head,

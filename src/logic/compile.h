@@ -12,6 +12,7 @@
 
 #include "logic/clause.h"
 #include "logic/error.h"
+#include "logic/record.h"
 
 struct bl_cvar {
     bl_word *cell;
@@ -89,7 +90,21 @@ bl_word bl_compile_big(struct bl_compiler *c, bl_word t);
 int bl_compile_var_in(struct bl_compiler *c, struct bl_cvar *v, int spare);
 int bl_spare_x(struct bl_compiler *c);
 
+// The arguments of a compound term of the clause, on top of `depth` words of
+// the scratch, which has room for them since the variables were numbered; the
+// first on top. Returns the new depth.
+BL_INLINE size_t bl_push_args(struct bl_compiler *c, bl_word t, size_t depth) {
+    if (!bl_is_compound(t))
+        return depth;
+    const size_t n = bl_tag(t) == BL_LST ? 2 : bl_functor_arity(*bl_ptr(t));
+    for (size_t i = n; i-- > 0;)
+        bl_scratch(c->m)[depth++] = bl_term_args(t)[i];
+    return depth;
+}
+
 // compile_body.c
+// Counts the variables of a term as occurrences in the goal at hand.
+void bl_count_vars(struct bl_compiler *c, bl_word t);
 void bl_compile_body(struct bl_compiler *c, bl_word body);
 
 // compile_arith.c

@@ -33,23 +33,6 @@ static bool can_compile(struct bl_compiler *c, bl_word t) {
     return depth_of(c, t, 1) < BL_ARITH_DEPTH;
 }
 
-// An occurrence in an expression counts like any other.
-static void count(struct bl_compiler *c, bl_word t) {
-    t = bl_deref(t);
-    struct bl_cvar *const v = bl_cvar_of(c, t);
-    if (v != NULL) {
-        if (v->occurrences == 0)
-            v->chunk = v->head_arg >= 0 ? 0 : c->chunk;
-        v->occurrences++;
-        v->permanent = v->permanent || v->chunk != c->chunk;
-        v->last_goal = c->goal;
-    } else if (bl_is_compound(t)) {
-        const uint32_t n = bl_functor_arity(bl_term_functor(t));
-        for (uint32_t i = 0; i < n; i++)
-            count(c, bl_term_args(t)[i]);
-    }
-}
-
 static void emit2(struct bl_compiler *c, enum bl_opcode op, bl_word a) {
     bl_emit(c, op);
     bl_emit(c, a);
@@ -116,8 +99,8 @@ bool bl_compile_is(struct bl_compiler *c, const bl_word *args) {
     if (!can_compile(c, args[1]))
         return false;
     if (c->analysing) {
-        count(c, args[1]);
-        count(c, args[0]);
+        bl_count_vars(c, args[1]);
+        bl_count_vars(c, args[0]);
         return true;
     }
     expression(c, args[1]);
@@ -144,8 +127,8 @@ bool bl_compile_compare(struct bl_compiler *c, enum bl_opcode op,
     if (!can_compile(c, args[0]) || !can_compile(c, args[1]))
         return false;
     if (c->analysing) {
-        count(c, args[0]);
-        count(c, args[1]);
+        bl_count_vars(c, args[0]);
+        bl_count_vars(c, args[1]);
         return true;
     }
     expression(c, args[0]);

@@ -40,23 +40,23 @@ static bool is_term(bl_word t, enum bl_known_atom name, uint32_t arity) {
 
 // ---- counting occurrences
 
-static void count_vars(struct bl_compiler *c, bl_word t) {
+static void count_var(struct bl_compiler *c, struct bl_cvar *v) {
+    if (v->occurrences == 0)
+        v->chunk = v->head_arg >= 0 ? 0 : c->chunk;
+    v->occurrences++;
+    v->permanent = v->permanent || v->chunk != c->chunk;
+    v->last_goal = c->goal;
+}
+
+void bl_count_vars(struct bl_compiler *c, bl_word t) {
     size_t depth = 0;
     for (;;) {
         t = bl_deref(t);
         struct bl_cvar *const v = bl_cvar_of(c, t);
-        if (v != NULL) {
-            if (v->occurrences == 0)
-                v->chunk = v->head_arg >= 0 ? 0 : c->chunk;
-            v->occurrences++;
-            v->permanent = v->permanent || v->chunk != c->chunk;
-            v->last_goal = c->goal;
-        } else if (bl_is_compound(t)) {
-            const size_t n =
-                bl_tag(t) == BL_LST ? 2 : bl_functor_arity(*bl_ptr(t));
-            for (size_t i = n; i-- > 0;)
-                bl_scratch(c->m)[depth++] = bl_term_args(t)[i];
-        }
+        if (v != NULL)
+            count_var(c, v);
+        else
+            depth = bl_push_args(c, t, depth);
         if (depth == 0)
             return;
         t = bl_scratch(c->m)[--depth];
@@ -69,14 +69,10 @@ static void mark_vars(struct bl_compiler *c, bl_word t, uint8_t *marks,
     size_t depth = 0;
     for (;;) {
         t = bl_deref(t);
-        if (bl_tag(t) == BL_LVL) {
+        if (bl_tag(t) == BL_LVL)
             marks[t >> BL_TAG_BITS] |= bit;
-        } else if (bl_is_compound(t)) {
-            const size_t n =
-                bl_tag(t) == BL_LST ? 2 : bl_functor_arity(*bl_ptr(t));
-            for (size_t i = n; i-- > 0;)
-                bl_scratch(c->m)[depth++] = bl_term_args(t)[i];
-        }
+        else
+            depth = bl_push_args(c, t, depth);
         if (depth == 0)
             return;
         t = bl_scratch(c->m)[--depth];
@@ -126,7 +122,7 @@ static void count_call(struct bl_compiler *c, bl_word functor,
         if (v != NULL && c->calls == 0 &&
             (v->goal_arg < 0 || v->head_arg == (int)i))
             v->goal_arg = (int)i;
-        count_vars(c, args[i]);
+        bl_count_vars(c, args[i]);
     }
     if (n > c->max_arity)
         c->max_arity = n;
@@ -162,7 +158,7 @@ static void builtin(struct bl_compiler *c, struct bl_pred *p,
                     const bl_word *args, struct context x) {
     if (c->analysing) {
         for (uint32_t i = 0; i < p->arity; i++)
-            count_vars(c, args[i]);
+            bl_count_vars(c, args[i]);
         if (p->arity > c->max_arity)
             c->max_arity = p->arity;
         c->uses_args = c->uses_args || c->chunk == 0;
@@ -263,7 +259,7 @@ static bool test(struct bl_compiler *c, const struct inline_test *t,
         return bl_compile_compare(c, t->op, args, label);
     if (c->analysing) {
         for (uint32_t i = 0; i < t->arity; i++)
-            count_vars(c, args[i]);
+            bl_count_vars(c, args[i]);
         return true;
     }
     const int mark = c->next_x;
@@ -507,8 +503,8 @@ static bool inline_goal(struct bl_compiler *c, bl_word t, struct context x) {
     }
     if (is_term(t, BL_ATOM_equals, 2)) {
         if (c->analysing) {
-            count_vars(c, bl_ptr(t)[1]);
-            count_vars(c, bl_ptr(t)[2]);
+            bl_count_vars(c, bl_ptr(t)[1]);
+            bl_count_vars(c, bl_ptr(t)[2]);
         } else {
             const int mark = c->next_x;
             unify(c, bl_deref(bl_ptr(t)[1]), bl_deref(bl_ptr(t)[2]));

@@ -54,6 +54,22 @@ int bl_take_stream(struct bl_machine *m, bl_word a, bool output,
                    struct bl_stream **out);
 // As above, of either kind.
 int bl_find_stream(struct bl_machine *m, bl_word a, struct bl_stream **out);
+// A builtin in two forms: `without` a stream it acts on the current one, `with`
+// a stream before the other arguments on that one. `does` sees the others.
+#define BL_ON_STREAM(without, with, current, is_output, does)                  \
+    static int without(struct bl_machine *m, bl_word *a) {                     \
+        return does(m, m->io->current, a);                                     \
+    }                                                                          \
+    static int with(struct bl_machine *m, bl_word *a) {                        \
+        struct bl_stream *s;                                                   \
+        if (bl_take_stream(m, a[0], is_output, &s) != BL_TRUE)                 \
+            return BL_THROW;                                                   \
+        return does(m, s, a + 1);                                              \
+    }
+#define BL_ON_INPUT(without, with, does)                                       \
+    BL_ON_STREAM(without, with, input, false, does)
+#define BL_ON_OUTPUT(without, with, does)                                      \
+    BL_ON_STREAM(without, with, output, true, does)
 // All of them, as a list.
 BL_MUST_USE bool bl_stream_list(struct bl_machine *m, bl_word *out);
 bool bl_stream_has_alias(bl_word alias);

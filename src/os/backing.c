@@ -308,25 +308,13 @@ static void take_bytes(struct reader *s, const char *bytes, size_t n) {
     }
 }
 
-static int open_smaps(int pid) {
-    char path[64];
-    struct bl_text t;
-    bl_text_init(&t, path, sizeof path);
-    bl_text_str(&t, "/proc/");
-    if (pid)
-        bl_text_i64(&t, pid);
-    else
-        bl_text_str(&t, "self");
-    bl_text_str(&t, "/smaps");
-    return bl_os_open_read(path);
-}
-
 int bl_backing_read(int pid, struct bl_backing *out, bl_mapping_fn *each,
                     void *context) {
     struct reader s = {.out = out, .each = each, .context = context};
+    char path[BL_PROC_PATH];
     char buffer[BUFFER_SIZE];
     *out = (struct bl_backing){0};
-    const int fd = open_smaps(pid);
+    const int fd = bl_os_open_read(bl_os_proc_path(path, pid, 0, "/smaps"));
     if (fd < 0)
         return fd;
     long n;

@@ -197,16 +197,9 @@ int64_t bl_file_huge_bytes(const void *at, size_t bytes) {
 }
 
 long bl_file_read_maps(int pid, char *buffer, size_t capacity) {
-    char path[64];
-    struct bl_text t;
-    bl_text_init(&t, path, sizeof path);
-    bl_text_str(&t, "/proc/");
-    if (pid)
-        bl_text_i64(&t, pid);
-    else
-        bl_text_str(&t, "self");
-    bl_text_str(&t, "/maps");
-    return bl_os_read_file(path, buffer, capacity);
+    char path[BL_PROC_PATH];
+    return bl_os_read_file(bl_os_proc_path(path, pid, 0, "/maps"), buffer,
+                           capacity);
 }
 
 bool bl_file_addresses_are_random(void) {

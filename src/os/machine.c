@@ -28,23 +28,14 @@ static bool field(const char *text, const char *name, uint64_t *out) {
     return false;
 }
 
-static void process_file(char *out, size_t capacity, int pid,
-                         const char *name) {
-    struct bl_text t;
-    bl_text_init(&t, out, capacity);
-    bl_text_str(&t, "/proc/");
-    bl_text_i64(&t, pid);
-    bl_text_str(&t, name);
-}
-
 int bl_machine_process_memory(int pid, struct bl_process_memory *out) {
-    char path[64];
+    char path[BL_PROC_PATH];
     char text[8192];
     uint64_t kib = 0;
     uint64_t enabled = 1;
     *out = (struct bl_process_memory){0};
-    process_file(path, sizeof path, pid, "/status");
-    const long n = bl_os_read_file(path, text, sizeof text);
+    const long n = bl_os_read_file(bl_os_proc_path(path, pid, 0, "/status"),
+                                   text, sizeof text);
     if (n < 0)
         return (int)n;
     if (field(text, "VmRSS:", &kib))
@@ -58,10 +49,10 @@ int bl_machine_process_memory(int pid, struct bl_process_memory *out) {
 // The fourth word of stat, behind the name in brackets, which may hold spaces
 // and brackets itself.
 static int parent_of(int pid) {
-    char path[64];
+    char path[BL_PROC_PATH];
     char text[512];
-    process_file(path, sizeof path, pid, "/stat");
-    if (bl_os_read_file(path, text, sizeof text) < 0)
+    if (bl_os_read_file(bl_os_proc_path(path, pid, 0, "/stat"), text,
+                        sizeof text) < 0)
         return 0;
     // ") S 123 ..."
     const char *p = strrchr(text, ')');

@@ -65,6 +65,12 @@ void bl_os_close(int fd);
 // Reads a small file whole and ends it with a NUL; the length or -errno.
 long bl_os_read_file(const char *path, char *buffer, size_t capacity);
 
+// "/proc/PID" (pid 0: this process) and `name`, of a thread where `tid` is not
+// 0; returns `path`.
+#define BL_PROC_PATH 64 // bytes
+const char *bl_os_proc_path(char path[BL_PROC_PATH], int pid, int tid,
+                            const char *name);
+
 // Both ends close on exec; 0 or -errno.
 int bl_os_pipe(int ends[2]); // {read, write}
 // Copies bytes of this process; -errno where a plain copy would be a signal.

@@ -60,6 +60,23 @@ long bl_os_read_file(const char *path, char *buffer, size_t capacity) {
     return got < 0 ? got : (long)len;
 }
 
+const char *bl_os_proc_path(char path[BL_PROC_PATH], int pid, int tid,
+                            const char *name) {
+    struct bl_text t;
+    bl_text_init(&t, path, BL_PROC_PATH);
+    bl_text_str(&t, "/proc/");
+    if (pid)
+        bl_text_i64(&t, pid);
+    else
+        bl_text_str(&t, "self");
+    if (tid) {
+        bl_text_str(&t, "/task/");
+        bl_text_i64(&t, tid);
+    }
+    bl_text_str(&t, name);
+    return path;
+}
+
 int bl_os_pipe(int ends[2]) {
     return (int)bl_syscall2(SYS_pipe2, ends, O_CLOEXEC);
 }

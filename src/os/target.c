@@ -28,7 +28,6 @@
 #define MADV_COLLAPSE 25
 #endif
 
-#define PATH_LENGTH 96
 #define UNIT_PAGES (BL_HUGE_SIZE / BL_BASE_SIZE)
 #define PAGEMAP_PRESENT ((uint64_t)1 << 63)
 #define PAGEMAP_OWN ((uint64_t)1 << 56) // mapped once
@@ -47,20 +46,6 @@ struct scan_arguments {
     uint64_t size, flags, start, end, walk_end, regions, region_count,
         most_pages, inverted, category_mask, category_anyof_mask, return_mask;
 };
-
-// "/proc/PID" and what follows; `tid` 0: no thread's.
-static const char *path_of(char *buffer, int pid, int tid, const char *name) {
-    struct bl_text t;
-    bl_text_init(&t, buffer, PATH_LENGTH);
-    bl_text_str(&t, "/proc/");
-    bl_text_i64(&t, pid);
-    if (tid) {
-        bl_text_str(&t, "/task/");
-        bl_text_i64(&t, tid);
-    }
-    bl_text_str(&t, name);
-    return buffer;
-}
 
 // What stands behind "Name:" at the beginning of a line; NULL: no such line.
 static const char *value_of(const char *text, const char *name) {
@@ -82,10 +67,10 @@ static uint64_t number_of(const char *text, const char *name) {
 }
 
 static void read_program(struct bl_target *t) {
-    char path[PATH_LENGTH];
+    char path[BL_PROC_PATH];
     unsigned char head[20];
-    const ssize_t n = readlink(path_of(path, t->pid, 0, "/exe"), t->program,
-                               sizeof t->program - 1);
+    const ssize_t n = readlink(bl_os_proc_path(path, t->pid, 0, "/exe"),
+                               t->program, sizeof t->program - 1);
     t->program[n > 0 ? n : 0] = '\0';
     const int fd = bl_file_open(path);
     if (fd < 0)
@@ -103,11 +88,11 @@ static void read_program(struct bl_target *t) {
 }
 
 int bl_target_read(int pid, struct bl_target *out) {
-    char path[PATH_LENGTH];
+    char path[BL_PROC_PATH];
     char text[8192];
     *out = (struct bl_target){.pid = pid};
-    if (bl_os_read_file(path_of(path, pid, 0, "/status"), text, sizeof text) <=
-        0)
+    if (bl_os_read_file(bl_os_proc_path(path, pid, 0, "/status"), text,
+                        sizeof text) <= 0)
         return -ESRCH;
     const char *state = value_of(text, "State:");
     out->state = (char)(state ? *state : 0);
@@ -173,11 +158,11 @@ static enum bl_calm calm_in_call(uint64_t number) {
 }
 
 static enum bl_calm calm_of(int pid, int tid) {
-    char path[PATH_LENGTH];
+    char path[BL_PROC_PATH];
     char text[512];
     uint64_t number;
-    if (bl_os_read_file(path_of(path, pid, tid, "/stat"), text, sizeof text) <=
-        0)
+    if (bl_os_read_file(bl_os_proc_path(path, pid, tid, "/stat"), text,
+                        sizeof text) <= 0)
         return BL_CALM_ENDED;
     const char *p = strrchr(text, ')');
     const char state = (char)(p && p[1] ? p[2] : 0);
@@ -187,7 +172,7 @@ static enum bl_calm calm_of(int pid, int tid) {
         return BL_CALM_STOPPED;
     if (state == 'D')
         return BL_CALM_DEEP;
-    if (bl_os_read_file(path_of(path, pid, tid, "/syscall"), text,
+    if (bl_os_read_file(bl_os_proc_path(path, pid, tid, "/syscall"), text,
                         sizeof text) <= 0)
         return BL_CALM_UNKNOWN;
     p = text;
@@ -204,9 +189,9 @@ static int calmer(const void *a, const void *b) {
 
 // All thread numbers of a process, as the kernel lists them.
 static size_t list_threads(int pid, int *tids, size_t capacity) {
-    char path[PATH_LENGTH];
+    char path[BL_PROC_PATH];
     size_t n = 0;
-    DIR *directory = opendir(path_of(path, pid, 0, "/task"));
+    DIR *directory = opendir(bl_os_proc_path(path, pid, 0, "/task"));
     if (!directory)
         return 0;
     const struct dirent *entry;
@@ -240,12 +225,12 @@ size_t bl_target_threads(int pid, unsigned turn, struct bl_target_thread *out,
 
 bool bl_target_has_thread(int pid, const char *name) {
     static int tids[MOST_THREADS];
-    char path[PATH_LENGTH];
+    char path[BL_PROC_PATH];
     char text[32];
     const size_t n = list_threads(pid, tids, MOST_THREADS);
     for (size_t i = 0; i < n; i++) {
-        const long got = bl_os_read_file(path_of(path, pid, tids[i], "/comm"),
-                                         text, sizeof text);
+        const long got = bl_os_read_file(
+            bl_os_proc_path(path, pid, tids[i], "/comm"), text, sizeof text);
         if (got > 0 && (size_t)got == strlen(name) + 1 &&
             memcmp(text, name, strlen(name)) == 0)
             return true;
@@ -289,8 +274,8 @@ static uint16_t count_own(const uint64_t *entries) {
 
 int bl_target_resident(int pid, uint64_t start, size_t units, uint16_t *own) {
     uint64_t entries[UNIT_PAGES];
-    char path[PATH_LENGTH];
-    const int fd = bl_file_open(path_of(path, pid, 0, "/pagemap"));
+    char path[BL_PROC_PATH];
+    const int fd = bl_file_open(bl_os_proc_path(path, pid, 0, "/pagemap"));
     if (fd < 0)
         return fd;
     int result = 0;

@@ -4,6 +4,7 @@
 #include "os/trace.h"
 
 #include "os/file.h"
+#include "os/os.h"
 
 #include <errno.h>
 
@@ -105,13 +106,9 @@ static int next_stop(int pid, int request, int *status) {
 }
 
 static int open_memory(int pid) {
-    char path[64];
-    struct bl_text t;
-    bl_text_init(&t, path, sizeof path);
-    bl_text_str(&t, "/proc/");
-    bl_text_i64(&t, pid);
-    bl_text_str(&t, "/mem");
-    const int fd = open(path, O_RDWR | O_CLOEXEC);
+    char path[BL_PROC_PATH];
+    const int fd =
+        open(bl_os_proc_path(path, pid, 0, "/mem"), O_RDWR | O_CLOEXEC);
     return fd < 0 ? -errno : fd;
 }
 
@@ -486,21 +483,14 @@ static uint64_t stat_field(const char *text, int n) {
     return x;
 }
 
-static int open_of(int pid, const char *what, int number) {
-    char path[64];
-    struct bl_text t;
-    bl_text_init(&t, path, sizeof path);
-    bl_text_str(&t, "/proc/");
-    bl_text_i64(&t, pid);
-    bl_text_str(&t, what);
-    if (number >= 0)
-        bl_text_i64(&t, number);
-    return bl_file_open(path);
+static int open_of(int pid, const char *name) {
+    char path[BL_PROC_PATH];
+    return bl_file_open(bl_os_proc_path(path, pid, 0, name));
 }
 
 int bl_trace_read_layout(struct bl_trace *t, struct bl_trace_layout *out) {
     char text[STAT_CAPACITY];
-    const int fd = open_of(t->pid, "/stat", -1);
+    const int fd = open_of(t->pid, "/stat");
     if (fd < 0)
         return fd;
     const ssize_t got = read(fd, text, sizeof text - 1);
@@ -575,12 +565,17 @@ void bl_trace_detach_from_caller(const int *keep, size_t count) {
 
 void bl_trace_permit(int pid) { prctl(PR_SET_PTRACER, pid, 0, 0, 0); }
 
-int bl_trace_open_program(int pid) { return open_of(pid, "/exe", -1); }
+int bl_trace_open_program(int pid) { return open_of(pid, "/exe"); }
 
-int bl_trace_open_environment(int pid) { return open_of(pid, "/environ", -1); }
+int bl_trace_open_environment(int pid) { return open_of(pid, "/environ"); }
 
 int bl_trace_open_descriptor(int pid, int fd) {
-    return open_of(pid, "/fd/", fd);
+    char name[24];
+    struct bl_text t;
+    bl_text_init(&t, name, sizeof name);
+    bl_text_str(&t, "/fd/");
+    bl_text_i64(&t, fd);
+    return open_of(pid, name);
 }
 
 int bl_trace_descriptor_path(int fd, char *path, size_t capacity) {

@@ -13,6 +13,8 @@
 
 #define ORDERS 23
 #define MAX_UNITS ((size_t)BL_LARGE_BYTES >> BL_HUGE_SHIFT)
+_Static_assert(MAX_UNITS < (size_t)1 << ORDERS,
+               "of the largest order there is no pair of buddies");
 
 static uint32_t heads[ORDERS]; // 1 + index; 0: empty
 static size_t frontier;
@@ -78,9 +80,9 @@ uint32_t bl_addresses_take(unsigned order) {
 }
 
 void bl_addresses_give(uint32_t index, unsigned order) {
-    while (order + 1 < ORDERS) {
+    for (;;) {
         const uint32_t buddy = index ^ ((uint32_t)1 << order);
-        if ((size_t)buddy + ((size_t)1 << order) > frontier)
+        if (buddy >= frontier) // it was never taken, and may have no record
             break;
         const struct bl_run *r = record(buddy);
         if (r->state != BL_RUN_FREE || r->order != order)

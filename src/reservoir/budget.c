@@ -181,7 +181,7 @@ static char *next_deferred(void) {
     return unit ? unit : bl_marked_next(NULL, BL_MARK_DEFERRED);
 }
 
-// One at a time: others wait for the lock.
+// One at a time: others wait for the lock. Refusals are paid for too.
 void bl_budget_spend(void) {
     if (bl_marked(BL_MARK_DEFERRED) == 0 || !can_pay(price_ns) ||
         clock_ns < pause_until_ns)
@@ -189,7 +189,7 @@ void bl_budget_spend(void) {
     for (int tries = 0; tries < MOST_TRIES; tries++) {
         char *const unit = next_deferred();
         cursor = unit + BL_HUGE_SIZE;
-        if (buy(unit))
+        if (buy(unit) || !can_pay(price_ns))
             return;
     }
     pause_until_ns = clock_ns + PAUSE_NS;

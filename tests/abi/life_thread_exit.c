@@ -5,6 +5,7 @@
 // outlive their thread; many threads one after the other without growth.
 //
 #include "bl_test.h"
+#include "resident.h"
 #include "sizes.h"
 
 #include <errno.h>
@@ -12,7 +13,6 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -99,16 +99,6 @@ TEST(blocks_outlive_their_thread) {
         else
             run_thread(check_and_free, block);
     }
-}
-
-static size_t resident_bytes(void) {
-    FILE *const f = fopen("/proc/self/statm", "r");
-    size_t total = 0;
-    size_t resident = 0;
-    if (f == NULL || fscanf(f, "%zu %zu", &total, &resident) != 2)
-        bl_test_skip("no /proc/self/statm");
-    fclose(f);
-    return resident * (size_t)sysconf(_SC_PAGESIZE);
 }
 
 static void *allocate_a_little(void *arg) {

@@ -5,6 +5,7 @@
 // and must tell the truth in so far as they tell anything.
 //
 #include "bl_test.h"
+#include "resident.h"
 #include "sizes.h"
 
 #include <dlfcn.h>
@@ -112,16 +113,6 @@ TEST(trim_is_harmless) {
     assert_ptr_ne(again, NULL);
     memset(again, 2, 30 * MIB);
     free(again);
-}
-
-static size_t resident_bytes(void) {
-    FILE *const f = fopen("/proc/self/statm", "r");
-    size_t total = 0;
-    size_t resident = 0;
-    if (f == NULL || fscanf(f, "%zu %zu", &total, &resident) != 2)
-        bl_test_skip("no /proc/self/statm");
-    fclose(f);
-    return resident * (size_t)sysconf(_SC_PAGESIZE);
 }
 
 TEST(trim_gives_memory_back) {

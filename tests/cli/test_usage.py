@@ -12,88 +12,77 @@ import pytest
 from conftest import COMMAND, Bigleaf, one_line
 
 WRONG = [
-    ((), "bigleaf: no command given", ""),
-    (("runn",), "bigleaf: unknown command 'runn' (did you mean run?)", ""),
-    (("xyzzy",), "bigleaf: unknown command 'xyzzy'", ""),
-    (("../run",), "bigleaf: '../run' is no name of a command", ""),
-    (("--frob",), "bigleaf: unknown option '--frob'", ""),
-    (("run",), "bigleaf run: no program given", "run "),
-    (("run", "--"), "bigleaf run: no program given", "run "),
+    ((), "bigleaf: no command given"),
+    (("runn",), "bigleaf: unknown command 'runn' (did you mean run?)"),
+    (("xyzzy",), "bigleaf: unknown command 'xyzzy'"),
+    (("../run",), "bigleaf: '../run' is no name of a command"),
+    (("--frob",), "bigleaf: unknown option '--frob'"),
+    (("run",), "bigleaf run: no program given"),
+    (("run", "--"), "bigleaf run: no program given"),
     (
         ("run", "--reprt", "true"),
         "bigleaf run: unknown option '--reprt' (did you mean --report?)",
-        "run ",
     ),
-    (("run", "-q", "true"), "bigleaf run: unknown option '-q'", "run "),
+    (("run", "-q", "true"), "bigleaf run: unknown option '-q'"),
     (
         ("run", "--pages=giant", "true"),
         "bigleaf run: wrong value 'giant' for --pages: "
         "one of auto|thp|hugetlb|base",
-        "run ",
     ),
     (
         ("run", "--heap=libc", "true"),
         "bigleaf run: wrong value 'libc' for --heap: one of bigleaf|glibc|injected|none",
-        "run ",
     ),
     (
         ("run", "--purge-delay-ms=soon", "true"),
         "bigleaf run: wrong value 'soon' for --purge-delay-ms: "
         "a number from 0 to 3600000",
-        "run ",
     ),
     (
         ("run", "--pages"),
         "bigleaf run: option '--pages' needs a value: auto|thp|hugetlb|base",
-        "run ",
     ),
     (
         ("run", "--json=x", "true"),
         "bigleaf run: option '--json=x' takes no value",
-        "run ",
     ),
     (
         ("compare", "--json=", "true"),
         "bigleaf compare: --json= needs the name of a file",
-        "compare ",
     ),
     (
         ("run", "--report=", "true"),
         "bigleaf run: --report= needs the name of a file",
-        "run ",
     ),
     (
         ("compare", "-n", "0", "true"),
         "bigleaf compare: wrong value '0' for --runs: a number from 1 to 1000",
-        "compare ",
     ),
     (
         ("compare", "--ignore=(", "true"),
         "bigleaf compare: wrong pattern '(' for --ignore: Unmatched ( or \\(",
-        "compare ",
     ),
     (
         ("compare", "--variant=x", "true"),
         "bigleaf compare: wrong value 'x' for --variant: NAME:VAR=VALUE,...",
-        "compare ",
     ),
-    (("compare",), "bigleaf compare: no program given", "compare "),
+    (("compare",), "bigleaf compare: no program given"),
     (
         ("doctor", "true", "false"),
         "bigleaf doctor: one program at a time",
-        "doctor ",
     ),
 ]
 
 
-@pytest.mark.parametrize(("words", "said", "hint"), WRONG)
+@pytest.mark.parametrize(("words", "said"), WRONG)
 def test_wrong_usage_is_2_with_a_hint(
-    bigleaf: Bigleaf, words: tuple[str, ...], said: str, hint: str
+    bigleaf: Bigleaf, words: tuple[str, ...], said: str
 ) -> None:
     ended = bigleaf(*words)
     assert ended.status == 2
     assert ended.out == ""
-    assert ended.err == f"{said}\ntry: bigleaf {hint}--help\n"
+    command = said.split(":")[0]
+    assert ended.err == f"{said}\ntry: {command} --help\n"
 
 
 @pytest.mark.parametrize("command", ["run", "compare"])

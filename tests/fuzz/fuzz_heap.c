@@ -79,6 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     bl_reservoir_configure(backings[data[3] % 4], data[3] & 4 ? 0 : 1000);
     bl_reservoir_limit_price(data[3] & 8 ? 2 : 100);
     fake_os_set_price_us(data[3] & 16 ? 7000 : 300);
+    fake_os_set_reporting(data[3] & 64);
     fake_os_run_ms(data[3] & 32 ? 1000 : 10);
     fake_os_fail(1u + data[0] + 256u * data[1], data[2] & 1 ? ENOMEM : EPERM,
                  FAKE_BIT(FAKE_ADVISE_HUGE) | FAKE_BIT(FAKE_ADVISE_BASE) |

@@ -31,7 +31,8 @@ static size_t pool_pages;
 static uint64_t clock_ms = 1000;
 static uint64_t cpu_ns;
 static bool reports;
-static uint64_t price_ns; // of a huge page
+static uint64_t touch_ns;    // what the first touch of a huge page takes
+static uint64_t collapse_ns; // and a collapse, or its refusal
 static bool last_advice_huge;
 
 static unsigned long counts[FAKE_CALLS];
@@ -208,14 +209,14 @@ static int fake_advise_base(void *at, size_t bytes) {
 
 static int fake_collapse(void *at, size_t bytes) {
     check_mapped(FAKE_COLLAPSE, at, bytes);
-    cpu_ns += price_ns;
+    cpu_ns += collapse_ns;
     return fails(FAKE_COLLAPSE) ? -fail_error : 0;
 }
 
 static int fake_populate(void *at, size_t bytes) {
     check_mapped(FAKE_POPULATE, at, bytes);
     if (last_advice_huge)
-        cpu_ns += price_ns;
+        cpu_ns += touch_ns;
     return fails(FAKE_POPULATE) ? -fail_error : 0;
 }
 
@@ -292,6 +293,7 @@ size_t fake_os_pool(void) { return pool_pages; }
 void fake_os_advance_ms(uint64_t ms) { clock_ms += ms; }
 void fake_os_run_ms(uint64_t ms) { cpu_ns += ms * 1000000; }
 void fake_os_begin_cpu(void) { cpu_ns = 0; }
-void fake_os_set_price_us(uint64_t us) { price_ns = us * 1000; }
 void fake_os_set_reporting(bool on) { reports = on; }
+void fake_os_set_price_us(uint64_t us) { touch_ns = collapse_ns = us * 1000; }
+void fake_os_set_collapse_us(uint64_t us) { collapse_ns = us * 1000; }
 size_t fake_os_mapped_bytes(void) { return mapped_bytes; }

@@ -42,11 +42,13 @@ unsigned long fake_os_count(enum fake_call call);
 void fake_os_set_pool(size_t huge_pages);
 size_t fake_os_pool(void); // pages left
 void fake_os_advance_ms(uint64_t ms);
-// CPU time: of a program that runs; from zero, as in a child of fork; and what
-// the first touch of a huge page, or a collapse, takes of it.
+// CPU time: of a program that runs; from zero, as in a child of fork; what the
+// first touch of a huge page or a collapse takes of it; and a collapse alone,
+// done or refused.
 void fake_os_run_ms(uint64_t ms);
 void fake_os_begin_cpu(void);
 void fake_os_set_price_us(uint64_t us);
+void fake_os_set_collapse_us(uint64_t us);
 void fake_os_set_reporting(bool on); // free pages go to a hypervisor
 
 size_t fake_os_mapped_bytes(void);

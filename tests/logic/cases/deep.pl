@@ -10,12 +10,15 @@ main :-
     nest(1000000, z, T), size(T, 0, N0), N is N0 * 2, print(N), nl,
     copy_term(T, U), ( T == U, T =@= U, T = U, \+ T @< U -> print(true) ; print(false) ), nl,
     nest(300000, z, S), assertz(kept(S)), kept(V), size(V, 0, M), print(M), nl,
+    assertz((left :- T is 1)), \+ left,
+    nest(1000000, Z, P), assertz((left(Z) :- P is 1)), \+ left(z),
     findall(T, member(_, [1]), [W]), W == T,
     with_output_to(atom(A), print(T)), atom_length(A, Len), Len =:= 3000001,
     term_to_atom(R, A), R == T,
     numlist(1, 300000, L), t(L), length(L, _), ground(T), term_variables(T, []),
     print(ok), nl.
 :- dynamic kept/1.
+:- dynamic left/0, left/1.
 nest(0, T, T) :- !.
 nest(N, T0, T) :- M is N - 1, nest(M, s(T0), T).
 size(z, N, N).

@@ -12,6 +12,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { BYTES = 32, PER_PAGE = (int)(BL_SLICE_BYTES / BYTES), MOST = 80 };
 
@@ -170,6 +171,112 @@ TEST(the_current_page_of_a_thread_that_sleeps_stays) {
     expect_int_eq(bl_page_state(current), BL_PAGE_AVAILABLE);
     pthread_barrier_wait(&turn);
     assert_int_eq(pthread_join(thread, NULL), 0);
+    bl_heap_check();
+}
+
+static void *free_page(void *first) {
+    void **const of_page = first;
+    for (int i = 0; i < PER_PAGE; i++)
+        bl_free(of_page[i]);
+    return NULL;
+}
+
+// Two reports are taken up at once: the first page is current then, and the
+// second one of two, which goes only if it is empty.
+TEST(only_an_empty_page_goes_when_its_report_is_taken_up) {
+    fake_os_install();
+    make(0, 3 * PER_PAGE + 1);
+    struct bl_page *const some = page_of(block[0]);
+    struct bl_page *const other = page_of(block[PER_PAGE]);
+    struct bl_page *const empty = page_of(block[2 * PER_PAGE]);
+    elsewhere(free_it, block[0]);
+    elsewhere(free_it, block[PER_PAGE]);
+    elsewhere(free_page, &block[2 * PER_PAGE]);
+    expect_true(bl_revived_drain(bl_self, bl_self));
+    expect_int_eq(bl_page_state(some), BL_PAGE_AVAILABLE);
+    expect_int_eq(some->used, PER_PAGE - 1);
+    expect_int_eq(bl_page_state(other), BL_PAGE_AVAILABLE);
+    expect_int_eq(other->used, PER_PAGE - 1);
+    expect_int_eq(bl_page_state(empty), BL_PAGE_NONE);
+    bl_heap_check();
+}
+
+static const struct bl_pool_spec spec = {"reports", 200, 0, BL_POOL_SHARED};
+static struct bl_pool *pool;
+
+// A report is under way when the pool is deleted: the page goes with it.
+TEST(a_reported_page_outlives_its_pool) {
+    fake_os_install();
+    pool = bl_pool_new(&spec);
+    void *const p = bl_pool_alloc(pool);
+    struct bl_page *const page = page_of(p);
+    push_and_do_not_tell(page, p);
+    bl_pool_delete(pool);
+    expect_int_eq(bl_page_state(page), BL_PAGE_DELETED);
+    bl_page_report(page);
+    expect_true(bl_revived_drain(bl_self, bl_self));
+    expect_int_eq(bl_page_state(page), BL_PAGE_NONE);
+    bl_heap_check();
+}
+
+static void *free_of_pool(void *p) {
+    bl_pool_free(pool, p);
+    return NULL;
+}
+
+// A full page of the pool, and a block of it.
+static struct bl_page *fill_page_of_pool(void) {
+    block[0] = bl_pool_alloc(pool);
+    struct bl_page *const page = page_of(block[0]);
+    while (bl_page_state(page) != BL_PAGE_FULL)
+        assert_ptr_ne(bl_pool_alloc(pool), NULL);
+    return page;
+}
+
+static void *hold_locals(void *page) {
+    bl_lock_acquire(&bl_lock_locals);
+    pthread_barrier_wait(&turn);
+    usleep(50000);
+    expect_int_eq(bl_page_state(page), BL_PAGE_FULL);
+    bl_lock_release(&bl_lock_locals);
+    return NULL;
+}
+
+// Who deletes a pool holds the lock, and goes through everybody's pages of it.
+TEST(reports_of_a_pool_wait_for_its_deletion) {
+    pthread_t holder;
+    fake_os_install();
+    pool = bl_pool_new(&spec);
+    struct bl_page *const page = fill_page_of_pool();
+    elsewhere(free_of_pool, block[0]);
+    assert_int_eq(pthread_barrier_init(&turn, NULL, 2), 0);
+    assert_int_eq(pthread_create(&holder, NULL, hold_locals, page), 0);
+    pthread_barrier_wait(&turn);
+    expect_true(bl_revived_drain(bl_self, bl_self));
+    expect_int_eq(bl_page_state(page), BL_PAGE_AVAILABLE);
+    assert_int_eq(pthread_join(holder, NULL), 0);
+    bl_heap_check();
+}
+
+static void *fill_page_of_pool_and_end(void *unused) {
+    (void)unused;
+    fill_page_of_pool();
+    bl_local_detach();
+    return NULL;
+}
+
+// Who takes it up from the local that the thread left has the lock already.
+TEST(a_full_page_of_a_pool_outlives_its_thread) {
+    fake_os_install();
+    pool = bl_pool_new(&spec);
+    bl_free(bl_malloc(1000)); // this thread has a local of its own
+    elsewhere(fill_page_of_pool_and_end, NULL);
+    struct bl_page *const page = page_of(block[0]);
+    expect_int_eq(bl_page_state(page), BL_PAGE_FULL);
+    bl_pool_free(pool, block[0]);
+    expect_true(bl_parked_drain(bl_self));
+    expect_int_eq(bl_page_state(page), BL_PAGE_AVAILABLE);
+    expect_size_eq(bl_load_relaxed(&page->owner), (uintptr_t)bl_self);
     bl_heap_check();
 }
 

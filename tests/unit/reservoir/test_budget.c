@@ -187,6 +187,58 @@ TEST(a_price_that_rises_is_noticed) {
     expect_true(deferred() >= N - 2 * 8);
 }
 
+// N units of which as many wait as there is no budget for; who acquires a run
+// buys none.
+static uint64_t waiting_of_n(void) {
+    const uint64_t before = deferred();
+    assert_ptr_ne(bl_run_acquire(N * BL_HUGE_SIZE, 1), NULL);
+    return deferred() - before;
+}
+
+// The first touch of one of N takes 7 ms, beyond base pages 6.
+static void start_dear_with_a_run(uint64_t collapse_us) {
+    start_at(BL_BACKING_AUTO, DEAR_US);
+    fake_os_set_collapse_us(collapse_us);
+    expect_size_eq(waiting_of_n(), N - 1);
+}
+
+// The last price paid is what a sample has to be worth: 40 ms, less one that
+// base pages take. A first touch takes less.
+TEST(grants_go_by_the_price_of_a_first_touch) {
+    start_dear_with_a_run(40000);
+    fake_os_run_ms(1000);
+    bl_reservoir_tend();
+    expect_size_eq(bought(), 1);
+    fake_os_run_ms(3000); // 81 ms earned in all, 6 and 40 spent
+    const unsigned long touches = fake_os_count(FAKE_POPULATE);
+    expect_size_eq(waiting_of_n(), N - 5);
+    expect_size_eq(fake_os_count(FAKE_POPULATE), touches);
+    expect_size_eq(price_us(), DEAR_US);
+}
+
+// What is left would not do for a first touch at the price that was measured.
+static void buy_all_cheaply(void) {
+    start_dear_with_a_run(200);
+    fake_os_run_ms(800); // 16 ms earned, 6 spent
+    for (int i = 1; i < N; i++)
+        bl_reservoir_tend();
+    expect_size_eq(bought(), N - 1); // for 8 ms
+    expect_size_eq(price_us(), DEAR_US);
+}
+
+TEST(a_sample_goes_by_the_last_price_paid) {
+    buy_all_cheaply();
+    fake_os_set_price_us(200);
+    expect_size_eq(waiting_of_n(), 0);
+    expect_size_eq(price_us(), 200);
+}
+
+TEST(buying_does_not_alter_the_price_of_a_first_touch) {
+    buy_all_cheaply();
+    fake_os_fail(1, ENOMEM, FAKE_BIT(FAKE_POPULATE), true); // not measured
+    expect_size_eq(waiting_of_n(), N);
+}
+
 // They are of the large part; the tail is none of them.
 TEST(large_objects_wait_too) {
     start_at(BL_BACKING_AUTO, DEAR_US);
@@ -219,6 +271,7 @@ TEST(marks_move_and_go_with_the_memory) {
 TEST(a_kernel_that_refuses_is_asked_seldom) {
     void *units[N];
     start_at(BL_BACKING_AUTO, DEAR_US);
+    fake_os_set_collapse_us(1);
     take(units);
     const uint64_t waiting = deferred();
     const unsigned long before = fake_os_count(FAKE_COLLAPSE);
@@ -227,6 +280,15 @@ TEST(a_kernel_that_refuses_is_asked_seldom) {
     expect_size_eq(deferred(), waiting);
     expect_size_eq(bought(), 0);
     expect_true(fake_os_count(FAKE_COLLAPSE) - before <= 20 * 16);
+}
+
+// Refusals are paid for like purchases: one may overdraw the budget.
+TEST(slow_refusals_stay_within_the_budget) {
+    start_dear_with_a_run(20000);
+    fake_os_fail(1, EINVAL, FAKE_BIT(FAKE_COLLAPSE), true);
+    run_ms(5000); // 100 ms and a little earned, 6 spent
+    expect_true(fake_os_calls() >= 4);
+    expect_true(fake_os_calls() <= 6);
 }
 
 TEST(a_child_begins_to_earn_anew) {

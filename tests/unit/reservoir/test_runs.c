@@ -3,7 +3,7 @@
 // Runs: contents across growth, shrinking and moving; alignment; reuse; no
 // memory left behind; and every one of these with the n-th call refused.
 //
-#include "reservoir/reservoir.h"
+#include "reservoir/internal.h"
 
 #include "bl_test.h"
 #include "fake_os.h"
@@ -384,6 +384,74 @@ TEST(a_warm_run_is_used_again_where_it_is_aligned) {
     run = bl_run_acquire(8 * BL_MIB, align);
     assert_ptr_ne(run, NULL);
     expect_size_eq((uintptr_t)bl_run_start(run) % align, 0);
+    bl_reservoir_check();
+}
+
+// Addresses, as runs are given them: of 2^order units, and without memory.
+static uint32_t take(unsigned order) {
+    bl_lock_acquire(&bl_lock_reservoir);
+    const uint32_t index = bl_addresses_take(order);
+    bl_lock_release(&bl_lock_reservoir);
+    return index;
+}
+
+static void give(uint32_t index, unsigned order) {
+    bl_lock_acquire(&bl_lock_reservoir);
+    bl_addresses_give(index, order);
+    bl_lock_release(&bl_lock_reservoir);
+}
+
+TEST(buddies_join_up_to_the_frontier) {
+    start_with(BL_BACKING_THP);
+    const uint32_t first = take(3);
+    const uint32_t last = take(3);
+    expect_size_eq(last, first + 8);
+    give(last, 3);
+    give(first, 3);
+    expect_size_eq(take(4), first);
+    bl_reservoir_check();
+}
+
+// Its buddy would be the first that the table does not reach: 1024 records are
+// the 64 KiB that are mapped at first.
+TEST(a_block_at_the_end_of_the_table_has_no_buddy) {
+    start_with(BL_BACKING_THP);
+    const struct bl_run *const records = bl_run_records();
+    expect_size_eq(take(10), 0);
+    expect_true(fake_os_is_mapped(records, 1024 * sizeof *records));
+    expect_false(fake_os_is_mapped(&records[1024], BL_BASE_SIZE));
+    give(0, 10);
+    expect_size_eq(take(10), 0);
+    bl_reservoir_check();
+}
+
+// All of it is given out, and nothing beyond.
+TEST(addresses_end_with_the_large_part) {
+    start_with(BL_BACKING_THP);
+    const size_t all = BL_LARGE_BYTES >> BL_HUGE_SHIFT;
+    size_t taken = 0;
+    for (unsigned order = bl_log2_ceil(all) + 1; order-- > 0;) {
+        uint32_t index;
+        while ((index = take(order)) != BL_NO_INDEX) {
+            expect_size_le(index + ((size_t)1 << order), all);
+            taken += (size_t)1 << order;
+        }
+    }
+    expect_size_eq(taken, all);
+    expect_size_eq(bl_territory.large_bytes, BL_LARGE_BYTES);
+}
+
+// A free block lies where the largest one's buddy would begin.
+TEST(the_largest_block_has_no_whole_buddy) {
+    start_with(BL_BACKING_THP);
+    const unsigned order = bl_log2_ceil(BL_LARGE_BYTES / 2 >> BL_HUGE_SHIFT);
+    expect_size_eq(take(order), 0);
+    const uint32_t next = take(order - 2);
+    expect_size_eq(next, (size_t)1 << order);
+    give(next, order - 2);
+    give(0, order);
+    expect_size_eq(take(order - 2), next);
+    expect_size_eq(take(order), 0);
     bl_reservoir_check();
 }
 
