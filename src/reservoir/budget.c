@@ -4,16 +4,16 @@
 //
 // A machine that gives its free memory back to a hypervisor must be given it
 // anew: 6 to 9 ms for a fresh huge page, where base pages, made of fragments
-// that it has kept, cost 1 ms for as much memory. A huge page brings about half
-// a millisecond a second, so that short runs lose by it and long ones win.
+// that it has kept, cost 1 ms for as much memory. A huge page brings half a
+// millisecond to two a second, so that short runs lose by it and long ones win.
 // Nobody knows how long a run will be. So huge pages may take a part of the CPU
 // time of the process, whatever they cost beyond base pages; by default about
 // what those of a whole heap save. No run is slower by more than that, and one
 // that is long has all of them in the end.
 //
 // A heap of few units would not save that part, so the budget is a fifth of a
-// percent for each unit, if that is less: a small heap that runs for a second
-// buys nothing.
+// percent for each unit, two milliseconds a second, if that is less: a small
+// heap that runs for a second buys nothing.
 //
 // What one costs is measured by the CPU time of its first touch. Where the
 // kernel reports its free pages, a price is assumed until that much has been

@@ -381,7 +381,8 @@ class Life(unittest.TestCase):
             program.write_bytes(program.read_bytes().replace(*WITHOUT_TUNABLE))
             for setting, served in (("A=1", True), ("BIGLEAF=off", False), ("", True)):
                 before = refused(FAULT)
-                with waiting(program, setting, HOARD, "48") as process:
+                with waiting(program, setting, HOARD, "48",
+                             options=("--pages=thp",)) as process:
                     self.assertEqual(process.first_line, "ready\n")
                     size, share = heap_share(process.pid)
                     runtime = "libbigleaf" in Path(f"/proc/{process.pid}/maps").read_text()
