@@ -27,6 +27,7 @@ uint64_t bl_hold_now_ns(void) {
 #include <sys/wait.h>
 
 #define STOP_WAIT_MS 1000
+#define FOREVER_MS ((uint64_t)1 << 40)
 #define DEEP_TRIES 20       // of 10 ms each
 #define TRIES 300           // of 1 ms each
 #define LONG_MODE_CODE 0x33 // the code segment of 64-bit programs
@@ -121,8 +122,18 @@ static bool dispatches_calls(int tid) {
            c.mode != 0;
 }
 
+// The end of a program's first thread is told only after that of all others,
+// and of one that this command traces, as a visitor just made, it must have
+// been told. What has not ended, or is not traced, takes no harm.
+static void reap_another(int pid, int tid) {
+    siginfo_t end;
+    const int other = bl_target_other_thread(pid, tid);
+    if (other)
+        waitid(P_PID, (id_t)other, &end, WEXITED | WNOHANG | __WALL);
+}
+
 // Waits until `tid` stops or ends; 0: neither within the time.
-static int await(int tid, int *status, uint64_t ms) {
+static int await(int pid, int tid, int *status, uint64_t ms) {
     const uint64_t deadline = bl_hold_now_ns() + ms * 1000000;
     const struct timespec pause = {0, 5000000};
     sigset_t child;
@@ -132,15 +143,20 @@ static int await(int tid, int *status, uint64_t ms) {
         const int got = waitpid(tid, status, __WALL | WNOHANG);
         if (got != 0 || bl_hold_now_ns() > deadline)
             return got;
-        sigtimedwait(&child, NULL, &pause);
+        if (sigtimedwait(&child, NULL, &pause) < 0)
+            reap_another(pid, tid);
     }
 }
 
+bool bl_hold_wait(struct bl_hold *h, int *status) {
+    return await(h->pid, h->tid, status, FOREVER_MS) > 0 && WIFSTOPPED(*status);
+}
+
 // Waits for the stop that was asked for; signals that come before go on.
-static enum bl_hold_result await_interrupt(int tid) {
+static enum bl_hold_result await_interrupt(int pid, int tid) {
     for (;;) {
         int status;
-        const int got = await(tid, &status, STOP_WAIT_MS);
+        const int got = await(pid, tid, &status, STOP_WAIT_MS);
         if (got == 0)
             return BL_HOLD_STUCK;
         if (got < 0 || !WIFSTOPPED(status))
@@ -154,12 +170,12 @@ static enum bl_hold_result await_interrupt(int tid) {
     }
 }
 
-static enum bl_hold_result seize(int tid) {
+static enum bl_hold_result seize(int pid, int tid) {
     if (ptrace(PTRACE_SEIZE, tid, 0, PTRACE_O_TRACESYSGOOD) != 0)
         return errno == ESRCH ? BL_HOLD_AGAIN : BL_HOLD_DENIED;
     if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) != 0)
         return BL_HOLD_GONE;
-    const enum bl_hold_result result = await_interrupt(tid);
+    const enum bl_hold_result result = await_interrupt(pid, tid);
     if (result == BL_HOLD_STOPPED)
         ptrace(PTRACE_DETACH, tid, 0, 0);
     return result;
@@ -180,7 +196,7 @@ static enum bl_hold_result examine(struct bl_hold *h, int tid) {
 
 static enum bl_hold_result hold_thread(struct bl_hold *h, int tid) {
     h->since_ns = bl_hold_now_ns();
-    enum bl_hold_result result = seize(tid);
+    enum bl_hold_result result = seize(h->pid, tid);
     if (result != BL_HOLD_OK)
         return result;
     result = examine(h, tid);
@@ -216,6 +232,7 @@ static enum bl_hold_result try_once(struct bl_hold *h, int pid) {
 enum bl_hold_result bl_hold_begin(struct bl_hold *h, int pid) {
     enum bl_hold_result result = BL_HOLD_AGAIN;
     unsigned deep = 0;
+    h->pid = pid;
     for (unsigned i = 0; i < TRIES && result == BL_HOLD_AGAIN; i++) {
         result = try_once(h, pid);
         if (result == BL_HOLD_DEEP && deep++ < DEEP_TRIES) {
@@ -240,15 +257,14 @@ static void note_end(struct bl_hold *h) {
 // Seen to its end: others wait for that.
 void bl_hold_lost(struct bl_hold *h) {
     int status;
-    await(h->tid, &status, STOP_WAIT_MS);
+    await(h->pid, h->tid, &status, STOP_WAIT_MS);
     note_end(h);
 }
 
 bool bl_hold_settle(struct bl_hold *h, int *signal) {
     int status = 0;
     if (ptrace(PTRACE_INTERRUPT, h->tid, 0, 0) != 0 ||
-        ptrace(PTRACE_CONT, h->tid, 0, 0) != 0 ||
-        waitpid(h->tid, &status, __WALL) < 0 || !WIFSTOPPED(status))
+        ptrace(PTRACE_CONT, h->tid, 0, 0) != 0 || !bl_hold_wait(h, &status))
         return false;
     *signal = status >> 16 ? 0 : WSTOPSIG(status);
     return true;

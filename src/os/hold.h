@@ -29,6 +29,7 @@ enum bl_hold_result {
 };
 
 struct bl_hold {
+    int pid;                                  // of the process
     int tid;                                  // held; 0: none
     unsigned turn;                            // of the threads
     uint64_t since_ns;                        // it was asked to stop
@@ -45,6 +46,8 @@ uint64_t bl_hold_now_ns(void);
 // Holds a thread of `pid`, the calmest that can be had, at a stop inside the
 // kernel's handling of signals.
 enum bl_hold_result bl_hold_begin(struct bl_hold *h, int pid);
+// Waits for its next stop. False: it has ended.
+bool bl_hold_wait(struct bl_hold *h, int *status);
 // Brings the thread from the end of a system call on to such a stop, without
 // an instruction of its own. `signal`: it came in between. False: it has ended.
 bool bl_hold_settle(struct bl_hold *h, int *signal);

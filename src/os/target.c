@@ -223,6 +223,16 @@ size_t bl_target_threads(int pid, unsigned turn, struct bl_target_thread *out,
     return n;
 }
 
+int bl_target_other_thread(int pid, int tid) {
+    int tids[2];
+    const size_t n = list_threads(pid, tids, BL_ARRAY_LEN(tids));
+    for (size_t i = 0; i < n; i++) {
+        if (tids[i] != tid)
+            return tids[i];
+    }
+    return 0;
+}
+
 bool bl_target_has_thread(int pid, const char *name) {
     static int tids[MOST_THREADS];
     char path[BL_PROC_PATH];

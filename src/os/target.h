@@ -52,6 +52,9 @@ struct bl_target_thread {
 size_t bl_target_threads(int pid, unsigned turn, struct bl_target_thread *out,
                          size_t capacity);
 
+// Any of them but `tid`, also one that has ended; 0: there is no other.
+int bl_target_other_thread(int pid, int tid);
+
 // Whether one of them is called `name`.
 bool bl_target_has_thread(int pid, const char *name);
 

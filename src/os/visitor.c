@@ -200,11 +200,15 @@ static void clear(int tid, uint64_t stub) {
 
 // Runs on to the next stop. A signal of the last one goes with it: under the
 // stub's mask that is SIGSTOP, whose stop is over for this thread at once.
+static bool go_on(int tid, int status) {
+    const int signal = WSTOPSIG(status);
+    const bool pass = status >> 16 == 0 && signal != SYSCALL_STOP;
+    return ptrace(PTRACE_SYSCALL, tid, 0, (long)(pass ? signal : 0)) == 0;
+}
+
 static bool run_on(int tid, int *status) {
-    const int signal = WSTOPSIG(*status);
-    const bool pass = *status >> 16 == 0 && signal != SYSCALL_STOP;
-    return ptrace(PTRACE_SYSCALL, tid, 0, (long)(pass ? signal : 0)) == 0 &&
-           waitpid(tid, status, __WALL) > 0 && WIFSTOPPED(*status);
+    return go_on(tid, *status) && waitpid(tid, status, __WALL) > 0 &&
+           WIFSTOPPED(*status);
 }
 
 // SIGSTOP came while the kernel was in clone: it is taken first.
@@ -219,7 +223,7 @@ static enum bl_hold_result run_stub(struct bl_visitor *v) {
     const int tid = v->hold.tid;
     int status = W_STOPCODE(SYSCALL_STOP);
     for (unsigned stops = 0; stops < STUB_STOPS;) {
-        if (!run_on(tid, &status)) {
+        if (!go_on(tid, status) || !bl_hold_wait(&v->hold, &status)) {
             bl_hold_lost(&v->hold);
             return BL_HOLD_GONE;
         }

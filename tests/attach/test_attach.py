@@ -426,19 +426,35 @@ class Refused(unittest.TestCase):
             self.assertIn("no further thread", done.stderr)
             self.assertEqual(line_of(f"/proc/{process.pid}/status", "TracerPid"), "0")
 
+    def end_after(self, seconds: float, mebibytes: int, before: list[str]) -> None:
+        with hoard(mebibytes) as process:
+            attach = subprocess.Popen([*before, COMMAND, "attach", str(process.pid)],
+                                      stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                      text=True, start_new_session=True)
+            time.sleep(seconds)
+            process.kill()
+            try:
+                self.assertEqual(process.wait(timeout=60), -signal.SIGKILL)
+                _, errors = attach.communicate(timeout=60)
+            finally:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(attach.pid, signal.SIGKILL)
+            self.assertIn(attach.returncode, (0, 3))
+            self.assertLessEqual(errors.count("\n"), 1, errors)
+
     def test_ends_meanwhile(self) -> None:
         """Killed while the visitor works: its parent learns of it at once."""
         for step in range(6):
-            with hoard(64) as process:
-                attach = subprocess.Popen([*WITHOUT_NICE, COMMAND, "attach", str(process.pid)],
-                                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                                          text=True)
-                time.sleep(0.005 * step)
-                process.kill()
-                self.assertEqual(process.wait(timeout=60), -signal.SIGKILL)
-                _, errors = attach.communicate(timeout=60)
-                self.assertIn(attach.returncode, (0, 3))
-                self.assertLessEqual(errors.count("\n"), 1, errors)
+            self.end_after(0.005 * step, 64, WITHOUT_NICE)
+
+    def test_ends_while_the_visitor_is_made(self) -> None:
+        """The held thread's end is told only after that of the thread it has just made."""
+        if not shutil.which("strace"):
+            self.skipTest("no strace")
+        slow = ["strace", "-o", "/dev/null", "-e", "trace=ptrace", "-e",
+                "inject=ptrace:delay_exit=3000"]
+        for step in range(40):
+            self.end_after(0.01 + 0.004 * step, 8, slow)
 
     def test_huge_pages_switched_off(self) -> None:
         with hoard(4, "no-thp") as process:
