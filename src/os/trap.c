@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
@@ -90,15 +91,62 @@ void bl_trap_take(int tid, int status, struct bl_trap *out) {
     }
 }
 
-bool bl_trap_next(struct bl_trap *out) {
-    int status;
+// What other threads told while one of them was served, in that order.
+static struct told {
     int tid;
-    do
-        tid = waitpid(-1, &status, __WALL);
-    while (tid < 0 && errno == EINTR);
-    if (tid < 0)
+    int status;
+} * told;
+static size_t told_first, told_end, told_room;
+
+static bool have_room(void) {
+    if (told_end < told_room)
+        return true;
+    const size_t room = told_room ? told_room * 2 : 64;
+    struct told *const more = realloc(told, room * sizeof *told);
+    if (!more)
         return false;
-    bl_trap_take(tid, status, out);
+    told = more;
+    told_room = room;
+    return true;
+}
+
+static bool take_told(struct told *out) {
+    if (told_first == told_end)
+        return false;
+    *out = told[told_first++];
+    if (told_first == told_end)
+        told_first = told_end = 0;
+    return true;
+}
+
+static struct told wait_for_told(int tid) {
+    struct told t;
+    do
+        t.tid = waitpid(tid, &t.status, __WALL);
+    while (t.tid < 0 && errno == EINTR);
+    return t;
+}
+
+// Not for the thread alone: the end of a program's first thread is told only
+// after that of all others has been.
+static bool wait_for(int tid, int *status) {
+    for (;;) {
+        const bool room = have_room();
+        const struct told t = wait_for_told(room ? -1 : tid);
+        *status = t.status;
+        if (t.tid == tid || t.tid < 0)
+            return t.tid == tid;
+        told[told_end++] = t;
+    }
+}
+
+bool bl_trap_next(struct bl_trap *out) {
+    struct told t;
+    if (!take_told(&t))
+        t = wait_for_told(-1);
+    if (t.tid < 0)
+        return false;
+    bl_trap_take(t.tid, t.status, out);
     return true;
 }
 
@@ -132,7 +180,7 @@ static bool run_call(struct bl_trap_call *c, unsigned ends) {
     while (ends) {
         int status;
         if (ptrace(PTRACE_SYSCALL, c->tid, 0, 0) != 0 ||
-            waitpid(c->tid, &status, __WALL) != c->tid) {
+            !wait_for(c->tid, &status)) {
             c->away = true;
             c->status = 0;
             return false;

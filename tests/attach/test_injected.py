@@ -109,6 +109,25 @@ int main(int argc, char **argv, char **environment) {
     return 1; }
 """
 
+# The second thread ends the program, while the first one makes calls of memory.
+ENDS_C = """
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static void *idle(void *unused) { for (;;) pause(); return unused; }
+static void *end(void *us) { usleep((long)us); syscall(SYS_exit_group, 7); return 0; }
+int main(int argc, char **argv) {
+    pthread_t t;
+    pthread_create(&t, 0, idle, 0);
+    pthread_create(&t, 0, end, (void *)atol(argv[1]));
+    for (;;) {
+        char *p = mmap(0, 4 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        *p = argc;
+        munmap(p, 4 << 20); } }
+"""
+
 # 8 MiB of text and as much .bss, in a program without any libc.
 TEXT_C = """
 static volatile char zeros[8 << 20];
@@ -298,6 +317,13 @@ class Life(unittest.TestCase):
             with waiting(CALLS, "wait") as process:
                 process.send_signal(number)
                 self.assertEqual(process.wait(timeout=60), -number)
+
+    def test_ended_by_another_thread(self) -> None:
+        """The first thread's end is told only after that of all others."""
+        with compiled(ENDS_C, "-static", "-pthread") as program:
+            for step in range(40):
+                done = run(program, str(1000 + 300 * step), options=("--heap=injected",))
+                self.assertEqual(done.returncode, 7, done.stderr)
 
     def test_keeper_ends_with_the_program(self) -> None:
         with waiting(CALLS, "wait") as process:
