@@ -102,6 +102,7 @@ static size_t os_pool_free(void) {
 
 // The order from which on free blocks are reported. Without a device that takes
 // reports it is -1 as an unsigned number, before Linux 6.1 that of a huge page.
+// (The command has the time to ask the device itself: machine_facts.c.)
 static bool os_reports_free_pages(void) {
     const size_t order = read_count(
         "/sys/module/page_reporting/parameters/page_reporting_order");

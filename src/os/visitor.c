@@ -198,7 +198,7 @@ static void clear(int tid, uint64_t stub) {
         ptrace(PTRACE_POKEDATA, tid, stub + i - sizeof(long), 0);
 }
 
-// Runs on to the next stop. A signal of the last one goes with it: under the
+// Lets a thread run on. A signal of its last stop goes with it: under the
 // stub's mask that is SIGSTOP, whose stop is over for this thread at once.
 static bool go_on(int tid, int status) {
     const int signal = WSTOPSIG(status);
@@ -206,6 +206,7 @@ static bool go_on(int tid, int status) {
     return ptrace(PTRACE_SYSCALL, tid, 0, (long)(pass ? signal : 0)) == 0;
 }
 
+// To its next stop; false: it has ended.
 static bool run_on(int tid, int *status) {
     return go_on(tid, *status) && waitpid(tid, status, __WALL) > 0 &&
            WIFSTOPPED(*status);

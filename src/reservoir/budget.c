@@ -49,7 +49,7 @@
 #define PER_UNIT 2
 #define PER_PERCENT 10
 
-static uint64_t touch_ns; // what the last measured first touch took; 0: none
+static uint64_t touch_ns; // of a first touch, the last measured, or assumed
 static uint64_t price_ns; // what the last one took, touched or bought
 static int64_t left_ns;   // earned and not spent; may be less than nothing
 static uint64_t clock_ns; // of the process, when last looked at
