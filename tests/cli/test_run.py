@@ -537,6 +537,12 @@ def test_deferral_is_summed_and_told_of_the_process_at_the_peak(
     assert (told[71], told[72], told[73]) == (False, True, True)
 
 
+def reports_free_pages() -> bool:
+    """As the runtime asks: then the first huge page has to be earned, too."""
+    order = Path("/sys/module/page_reporting/parameters/page_reporting_order")
+    return order.exists() and int(order.read_text()) < 64
+
+
 def report_and_statistics(
     bigleaf: Bigleaf, tmp_path: Path, program: Path, *words: str
 ) -> tuple[dict, dict]:
@@ -572,6 +578,8 @@ def test_a_heap_that_waits_for_huge_pages(
     for option in ("--pages=thp", "--huge-percent=100"):
         words = (option, str(grow), "200", "exit")
         assert "deferral" not in report_of(bigleaf, tmp_path, *words)
+    if own["units_hugetlb"] == 0 and reports_free_pages():
+        assert own["units_deferred"] > 0
     if own["huge_price_us"] > 3 * DEAR_US:
         assert own["units_deferred"] > 0
     assert ("deferral" in report) == (own["units_deferred"] > 0)
@@ -588,13 +596,15 @@ def test_who_is_killed_does_not_blame_the_kernel(
 ) -> None:
     """Its line with what was deferred is never written."""
     doctor = json.loads(bigleaf("doctor", "--json").out)
+    before = refused(FAULT)
     script = '"$0" 200 hang & sleep 1; kill -9 $!'
     report = report_of(
         bigleaf, tmp_path, "sh", "-c", script, str(programs / "cli_grow")
     )
     blamed = any("no huge page" in why for why in reasons_of_own_heap(report))
     # Elsewhere nothing is deferred, and a shortage is one.
-    assert not (blamed and doctor["page_reporting"] == 1)
+    short = doctor["page_reporting"] != 1 and refused(FAULT) != before
+    assert short or not blamed
 
 
 def test_text_report_counts_what_was_bought(
