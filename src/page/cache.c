@@ -50,7 +50,7 @@ static int32_t most_in_small_heap(size_t block_bytes) {
 }
 
 void bl_cache_open(struct bl_cache *cache, size_t block_bytes) {
-    cache->most = most_in_small_heap(block_bytes);
+    cache->most = (int16_t)most_in_small_heap(block_bytes);
     set_empty(cache);
 }
 
@@ -62,6 +62,7 @@ void *bl_cache_refill(struct bl_local *local, struct bl_pool *pool) {
         bl_entry_page(&local->entries[pool->index], pool, (uintptr_t)local);
     if (page == NULL)
         return NULL;
+    cache->emptied = true;
     cache->room = cache->limit;
     cache->whole = cache->room + (int32_t)(page->carved - page->used);
     cache->first = page->free;
@@ -117,7 +118,9 @@ static int32_t most_blocks(const struct bl_cache *cache, size_t block_bytes) {
 static void make_room(struct bl_cache *cache, size_t block_bytes) {
     const int32_t more =
         least(cache->limit, most_blocks(cache, block_bytes) - cache->limit);
-    if (more <= 0) {
+    const bool in_turn = cache->emptied;
+    cache->emptied = false;
+    if (more <= 0 || !in_turn) {
         return_newest(cache, (uint32_t)cache->limit / 2);
         return;
     }

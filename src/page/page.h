@@ -108,7 +108,8 @@ struct bl_cache {
     int32_t room;  // so many more may be freed into it
     int32_t whole; // `room` when it is empty
     int32_t limit; // room that it gets when it is refilled; 0: it is none
-    int32_t most;  // const: of `limit`, in a small heap
+    int16_t most;  // const: of `limit`, in a small heap
+    bool emptied;  // it was, since it last had no room
 };
 
 #define BL_POOLS_MAX 256     // shared pools, size classes among them

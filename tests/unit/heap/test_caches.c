@@ -44,17 +44,44 @@ TEST(what_was_freed_last_is_handed_out_first) {
     bl_local_check(bl_self);
 }
 
+static void free_first(int many) {
+    for (int i = 0; i < many; i++)
+        bl_free(block[i]);
+}
+
+static size_t cached(void) {
+    size_t blocks = 0;
+    for (unsigned i = 0; i < BL_POOLS_RESERVED; i++)
+        blocks += (size_t)(bl_self->caches[i].whole - bl_self->caches[i].room);
+    return blocks;
+}
+
 // To keep small ones costs little: none goes back to its page.
-TEST(many_small_blocks_are_cached) {
-    enum { MANY = 16000 };
+TEST(many_small_blocks_are_cached_where_they_are_made_again) {
+    enum { MANY = 16000, TURNS = 12 };
     fake_os_install();
     make_all(64);
-    for (int i = 0; i < MANY; i++)
-        bl_free(block[i]);
+    for (int turn = 0; turn < TURNS; turn++) {
+        free_first(MANY);
+        for (int i = MANY - 1; i >= 0; i--)
+            block[i] = bl_malloc(64);
+    }
+    free_first(MANY);
+    expect_size_ge(cached(), MANY);
     bl_local_check(bl_self);
     for (int i = MANY - 1; i >= 0; i--)
         expect_ptr_eq(bl_malloc(64), block[i]);
     free_all();
+    bl_local_check(bl_self);
+}
+
+// They would be in no cache of the processor when they went back at last.
+TEST(blocks_that_are_not_made_again_go_home) {
+    fake_os_install();
+    make_all(64);
+    const size_t before = cached();
+    free_all();
+    expect_size_le(cached(), before + 128);
     bl_local_check(bl_self);
 }
 
