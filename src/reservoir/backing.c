@@ -119,6 +119,7 @@ static int back_by_thp(char *at, size_t units) {
 
 int bl_back_units(void *at, size_t units) {
     BL_COUNT_BY(units_fresh, units);
+    bl_warm_miss(units);
     if (bl_policy.backing == BL_BACKING_BASE)
         return bl_back_base(at, units << BL_HUGE_SHIFT);
     const size_t pool = back_some_from_pool(at, units);

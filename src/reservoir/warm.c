@@ -10,6 +10,10 @@
 // that grows with time, lest a program that makes and frees its objects in turn
 // pays it each time.
 //
+// What was given back as more than is in use and is opened anew soon after was
+// given back too early: so much more is kept from then on, until some of it
+// stays idle for the whole delay (a rent paid twice buys, as in budget.c).
+//
 // Invariant: `warm_units` is the sum of the units of all stretches; each has
 // at least one, and one of the small part just one, whose `warm` bit is set.
 //
@@ -18,6 +22,8 @@
 #define RING 1024 // 24 KiB, untouched where nothing is freed
 // So many units are kept warm, or as many as are in use where that is more.
 #define KEPT_UNITS 128 // 256 MiB
+// And at most so many more, given back too early once.
+#define MISSED_UNITS 512 // 1 GiB
 // What a small heap may give back early: so many units, and one more for each
 // time that so much has passed.
 #define EARLY_UNITS 8
@@ -29,6 +35,9 @@ static struct bl_warm ring[RING];
 static size_t oldest; // index of the oldest stretch
 static size_t count;
 static size_t warm_units;
+static size_t exceeding_units; // given back as such, and not opened since
+static uint64_t exceeding_ms;  // when the last of them was
+static size_t missed_units;    // of these, those that were opened soon after
 static uint64_t early_units;   // given back early so far
 static uint64_t early_from_ms; // when it was first asked to
 
@@ -120,11 +129,23 @@ static size_t used_units(void) {
 
 size_t bl_warm_trim(void) {
     const size_t used = used_units();
-    const size_t most = used > KEPT_UNITS ? used : KEPT_UNITS;
+    const size_t most = (used > KEPT_UNITS ? used : KEPT_UNITS) + missed_units;
     size_t bytes = 0;
     while (warm_units > most)
         bytes += drop_oldest(warm_units - most);
     return bytes;
+}
+
+static size_t least(size_t a, size_t b) { return a < b ? a : b; }
+
+void bl_warm_miss(size_t units) {
+    if (exceeding_units == 0)
+        return;
+    if (bl_os.now_ms() - exceeding_ms > bl_policy.purge_delay_ms)
+        exceeding_units = 0; // idle for so long they would have gone anyway
+    const size_t missed = least(units, exceeding_units);
+    exceeding_units -= missed;
+    missed_units = least(missed_units + missed, MISSED_UNITS);
 }
 
 // Who asks for a longer delay wants to keep it all.
@@ -132,7 +153,11 @@ static void drop_what_exceeds_use(uint64_t now) {
     if (bl_policy.purge_delay_ms > BL_PURGE_DELAY_MS)
         return;
     drop_early(used_units(), now);
-    (void)bl_warm_trim();
+    const size_t bytes = bl_warm_trim();
+    if (bytes == 0)
+        return;
+    exceeding_units += bytes >> BL_HUGE_SHIFT;
+    exceeding_ms = now;
 }
 
 void bl_warm_push(void *at, size_t units, uint32_t run) {
@@ -221,7 +246,9 @@ size_t bl_warm_purge(uint64_t deadline_ms) {
 size_t bl_warm_purge_due(void) {
     const uint64_t now = bl_os.now_ms();
     const uint64_t delay = bl_policy.purge_delay_ms;
-    return now > delay ? bl_warm_purge(now - delay) : 0;
+    const size_t bytes = now > delay ? bl_warm_purge(now - delay) : 0;
+    missed_units -= least(missed_units, bytes >> BL_HUGE_SHIFT);
+    return bytes;
 }
 
 void bl_warm_check(void) {

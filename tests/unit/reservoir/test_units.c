@@ -145,6 +145,49 @@ TEST(a_heap_that_shrank_keeps_little_warm) {
     bl_reservoir_check();
 }
 
+enum { WAVE = 400, SEEDS = 4 }; // base pages, which are not counted
+
+// Units that the kernel gave for it.
+static size_t wave(void) {
+    static void *units[WAVE];
+    const uint64_t before = bl_load_relaxed(&bl_stats.units_fresh);
+    for (int i = 0; i < WAVE; i++)
+        units[i] = unit();
+    for (int i = 0; i < WAVE; i++)
+        bl_unit_release(units[i]);
+    bl_reservoir_check();
+    return bl_load_relaxed(&bl_stats.units_fresh) - before;
+}
+
+TEST(what_was_given_back_too_early_is_kept_the_next_time) {
+    start_with(BL_BACKING_THP);
+    expect_size_ge(wave(), WAVE - SEEDS);
+    expect_size_eq(wave(), WAVE - 128);
+    expect_size_eq(bl_load_relaxed(&bl_stats.units_warm_now), WAVE);
+    expect_size_eq(wave(), 0);
+}
+
+TEST(and_no_longer_once_it_was_idle) {
+    start_with(BL_BACKING_THP);
+    for (int i = 0; i < 3; i++)
+        wave();
+    fake_os_advance_ms(BL_PURGE_DELAY_MS + 1);
+    bl_reservoir_purge(false);
+    expect_size_eq(bl_load_relaxed(&bl_stats.units_now), 0);
+    expect_size_ge(wave(), WAVE - SEEDS);
+    expect_size_eq(bl_load_relaxed(&bl_stats.units_warm_now), 128);
+}
+
+TEST(waves_far_apart_keep_nothing_more) {
+    start_with(BL_BACKING_THP);
+    for (int i = 0; i < 3; i++) {
+        expect_size_ge(wave(), WAVE - SEEDS);
+        expect_size_eq(bl_load_relaxed(&bl_stats.units_warm_now), 128);
+        fake_os_advance_ms(BL_PURGE_DELAY_MS + 1);
+        bl_reservoir_purge(false);
+    }
+}
+
 TEST(a_small_heap_keeps_the_last_unit_alone) {
     void *units[8];
     start_with(BL_BACKING_THP);
