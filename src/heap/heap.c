@@ -185,7 +185,7 @@ BL_NOINLINE static void free_run(void *p) {
 
 // The thread has seen less of the small part than there is, or has no local.
 static void free_small(void *p) {
-    if (bl_thread.local == NULL) {
+    if (!bl_local_for_free()) {
         bl_page_free_slow(bl_page_at(bl_small_offset(p)), p, "free");
         return;
     }

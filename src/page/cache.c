@@ -131,12 +131,14 @@ static void make_room(struct bl_cache *cache, size_t block_bytes) {
 
 void bl_cache_overflow(struct bl_cache *cache, struct bl_page *page, void *p) {
     cache->room++; // the caller took what there was not
-    const bool own = bl_load_relaxed(&page->owner) == (uintptr_t)bl_self;
-    if (!own || cache->limit == 0) {
+    if (cache->limit == 0) {
         bl_page_return_one(page, p);
         return;
     }
-    make_room(cache, page->block_bytes);
+    if (bl_load_relaxed(&page->owner) == (uintptr_t)bl_self)
+        make_room(cache, page->block_bytes);
+    else
+        return_newest(cache, (uint32_t)cache->limit / 2);
     cache->room--;
     bl_block_push(&cache->first, page, p);
 }

@@ -134,6 +134,16 @@ struct bl_local *bl_local_attach(void) {
     return local;
 }
 
+#define FREES_WITHOUT 64
+
+bool bl_local_for_free(void) {
+    static _Thread_local uint32_t frees
+        __attribute__((tls_model("initial-exec")));
+    if (bl_self != NULL)
+        return true;
+    return !is_ending && ++frees > FREES_WITHOUT && bl_local_attach() != NULL;
+}
+
 static void make_global(struct bl_page *page) {
     struct bl_pool *pool = page->pool;
     bl_store_relaxed(&page->owner, BL_NOBODY);

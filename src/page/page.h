@@ -320,6 +320,10 @@ void bl_page_free_slow(struct bl_page *page, void *p, const char *call);
 BL_NORETURN BL_COLD void bl_misuse(const char *call, const struct bl_page *page,
                                    const void *p);
 
+// Asked when a block is freed: whether the thread has a local. One that frees
+// and never allocates gets it after a while, to return blocks many at a time.
+bool bl_local_for_free(void);
+
 BL_INLINE struct bl_local *bl_local_self(void) {
     return BL_LIKELY(bl_self != NULL) ? bl_self : bl_local_attach();
 }

@@ -267,3 +267,35 @@ TEST(blocks_of_units_that_others_opened_are_cached) {
     free_all();
     bl_heap_check();
 }
+
+static void *free_what_others_made(void *unused) {
+    (void)unused;
+    enum { FEW = 64 };
+    for (int i = 0; i < FEW; i++)
+        bl_free(block[i]);
+    expect_true(bl_self == NULL);
+    for (int i = FEW; i < BLOCKS; i++)
+        bl_free(block[i]);
+    expect_true(bl_self != NULL);
+    bl_local_check(bl_self);
+    bl_local_detach();
+    return NULL;
+}
+
+// By rows of blocks that lie in one page, not one by one; and all come home.
+TEST(a_thread_that_only_frees_gets_caches_after_a_while) {
+    fake_os_install();
+    for (size_t bytes = 16; bytes <= 1024; bytes *= 4) {
+        make_all(bytes);
+        const size_t units = bl_stats.units_now, used = in_use();
+        pthread_t thread;
+        assert_int_eq(
+            pthread_create(&thread, NULL, free_what_others_made, NULL), 0);
+        assert_int_eq(pthread_join(thread, NULL), 0);
+        make_all(bytes);
+        expect_size_eq(in_use(), used);
+        expect_size_le(bl_stats.units_now, units);
+        free_all();
+    }
+    bl_heap_check();
+}
