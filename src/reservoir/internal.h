@@ -128,7 +128,7 @@ bool bl_warm_move(const struct bl_warm *w, void *to);
 size_t bl_warm_purge(uint64_t deadline_ms);
 // What has been warm for longer than the policy's delay.
 size_t bl_warm_purge_due(void);
-// Down to what is in use, or 256 MiB, and what was given back too early before.
+// Down to what is in use, or 256 MiB.
 size_t bl_warm_trim(void);
 // So many units were opened since none was warm.
 void bl_warm_miss(size_t units);

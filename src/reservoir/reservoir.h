@@ -14,8 +14,9 @@
 // behind it so that it can grow in place.
 //
 // Warm units. What is released keeps its memory for the purge delay, though no
-// more than is in use or 256 MiB, most recently freed first, and of a heap that
-// was always small next to none. A warm unit serves any later demand, wherever
+// more than is in use or 256 MiB, most recently freed first, and what was given
+// back before and soon wanted again; of a heap that was always small next to
+// none. A warm unit serves any later demand, wherever
 // that lies: the kernel moves its page table entry (mremap), not its bytes. So
 // a huge page, dear to get, is asked of the kernel once.
 //

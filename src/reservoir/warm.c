@@ -127,14 +127,16 @@ static size_t used_units(void) {
     return bl_load_relaxed(&bl_stats.units_now) - warm_units;
 }
 
-size_t bl_warm_trim(void) {
+static size_t trim(size_t more) {
     const size_t used = used_units();
-    const size_t most = (used > KEPT_UNITS ? used : KEPT_UNITS) + missed_units;
+    const size_t most = (used > KEPT_UNITS ? used : KEPT_UNITS) + more;
     size_t bytes = 0;
     while (warm_units > most)
         bytes += drop_oldest(warm_units - most);
     return bytes;
 }
+
+size_t bl_warm_trim(void) { return trim(0); }
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
@@ -153,7 +155,7 @@ static void drop_what_exceeds_use(uint64_t now) {
     if (bl_policy.purge_delay_ms > BL_PURGE_DELAY_MS)
         return;
     drop_early(used_units(), now);
-    const size_t bytes = bl_warm_trim();
+    const size_t bytes = trim(missed_units);
     if (bytes == 0)
         return;
     exceeding_units += bytes >> BL_HUGE_SHIFT;
