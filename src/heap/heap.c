@@ -183,9 +183,10 @@ BL_NOINLINE static void free_run(void *p) {
     bl_run_release(run);
 }
 
-// The thread has seen less of the small part than there is, or has no local.
+// The thread has seen less of the small part than there is, or has no local,
+// and is to get none where the heap is switched off: it would allocate here.
 static void free_small(void *p) {
-    if (!bl_local_for_free()) {
+    if (bl_libc() != NULL || !bl_local_for_free()) {
         bl_page_free_slow(bl_page_at(bl_small_offset(p)), p, "free");
         return;
     }

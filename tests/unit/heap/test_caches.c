@@ -9,6 +9,7 @@
 #include "fake_os.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 
 #define BLOCKS 20000
 
@@ -298,4 +299,17 @@ TEST(a_thread_that_only_frees_gets_caches_after_a_while) {
         free_all();
     }
     bl_heap_check();
+}
+
+// Blocks of before may be freed later, many of them.
+TEST(a_heap_switched_off_serves_nobody) {
+    static const struct bl_libc_heap libc = {.malloc = malloc, .free = free};
+    fake_os_install();
+    make_all(100);
+    bl_heap_switch_off(&libc);
+    free_all();
+    expect_true(bl_self == NULL);
+    void *const p = bl_malloc(100);
+    expect_false(bl_offset_is_small(bl_small_offset(p)));
+    bl_free(p);
 }
