@@ -168,5 +168,6 @@ void bl_tlb_core_miss(struct bl_tlb_core *c, enum bl_tlb_side side,
         out[i] = bl_tlb_access(&c->policy[i], side, pages[i], c->clock);
         f->slot[i] = out[i].slot;
     }
+    f->page = number;
     f->backed_tag = bl_tlb_tag(backed.number, backed.huge);
 }

@@ -93,6 +93,8 @@ enum { BL_TLB_FILTER = 256 };
 // Where a base page's first-level entries lie. What the slots hold now decides
 // whether it is true, so nothing ever has to be taken out.
 struct bl_tlb_filter {
+    uint64_t page; // whose: its slots may have been given to one like it, by
+                   // the other side, and `backed_tag` would be another's
     uint32_t slot[BL_TLB_POLICIES];
     uint64_t backed_tag;
 };
@@ -126,6 +128,8 @@ BL_INLINE bool bl_tlb_core_hit(struct bl_tlb_core *core, enum bl_tlb_side side,
     const struct bl_tlb_filter *f = &core->filter[side][page % BL_TLB_FILTER];
     const uint64_t *tags = core->tags;
     const uint64_t now = ++core->clock;
+    if (BL_UNLIKELY(f->page != page))
+        return false;
     if (BL_UNLIKELY(tags[f->slot[BL_TLB_ALL_BASE]] != bl_tlb_tag(page, false)))
         return false;
     if (BL_UNLIKELY(tags[f->slot[BL_TLB_ALL_HUGE]] !=

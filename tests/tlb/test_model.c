@@ -214,6 +214,32 @@ static void pair_access(struct pair *p, enum bl_tlb_side side,
     }
 }
 
+// Page 1 and its twin 257 share a place in the filter; pages above 8 MiB are
+// backed by one huge page here.
+TEST(what_the_other_side_brings_is_not_taken_for_its_twin) {
+    enum { TWIN = 1 + BL_TLB_FILTER, ABOVE = 8 << 20 >> BL_BASE_SHIFT };
+    static const struct {
+        enum bl_tlb_side side;
+        uint64_t page;
+    } accesses[] = {
+        {BL_TLB_DATA, 1},
+        {BL_TLB_DATA, ABOVE},
+        {BL_TLB_DATA, ABOVE + 5},
+        {BL_TLB_DATA, ABOVE + 6}, // as base pages: in the place of 1,
+        {BL_TLB_DATA, ABOVE},
+        {BL_TLB_DATA, ABOVE + 5},
+        {BL_TLB_CODE, TWIN}, // which the twin takes; as backed, 1 stays
+        {BL_TLB_DATA, TWIN}, // so that this is no use of 1
+        {BL_TLB_DATA, 2},
+        {BL_TLB_DATA, ABOVE}, // and what is left beside 2 is the huge page
+    };
+    struct pair p;
+    pair_begin(&p, "tlb 1 both any 3 full\n" COSTS);
+    for (size_t i = 0; i < sizeof accesses / sizeof *accesses; i++)
+        pair_access(&p, accesses[i].side, accesses[i].page << BL_BASE_SHIFT);
+    pair_end(&p);
+}
+
 // Addresses as programs have them: near the last one, at a favourite place,
 // or anywhere.
 static void random_trace(struct pair *p, struct bl_random *r, size_t length) {
