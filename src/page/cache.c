@@ -8,11 +8,13 @@
 //    miss them where one of many old blocks dies at a time.
 //  * An empty cache is *refilled* by all the free blocks of one page, so that
 //    what is made in a row lies in a row.
-//  * One without room first *grows*, for a thread that frees so much at a
-//    time, in a large heap to a share of it; and then *returns* its newest
-//    blocks to their pages.
+//  * One without room *grows* where it was emptied since it last had none, for
+//    a thread that frees and makes so much in turn, in a large heap to a share
+//    of it. Else it *returns* its newest blocks to their pages, those of one
+//    page at a time: what is freed once and not made again goes before it is
+//    cold.
 //  * Blocks of other threads' pages are cached too, but for the smallest
-//    (`owner_only`), while there is room.
+//    (`owner_only`), in a cache that does not grow for them.
 //
 #include "page/internal.h"
 
@@ -22,6 +24,7 @@
 // and to keep them less.
 #define LINE 64
 #define MOST_BLOCKS 16384
+_Static_assert(MOST_BLOCKS <= INT16_MAX, "`most` holds it");
 // In a small heap, of blocks above SMALL_BLOCK: each use of one costs more than
 // its share of a return, and there are many classes.
 #define SMALL_BLOCK 1024

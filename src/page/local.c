@@ -15,6 +15,7 @@
 //
 #include "page/internal.h"
 
+#include <errno.h>
 #include <pthread.h>
 
 _Thread_local struct bl_thread bl_thread
@@ -134,14 +135,23 @@ struct bl_local *bl_local_attach(void) {
     return local;
 }
 
+// Blocks that a thread frees before it gets a local for that: most free a few.
 #define FREES_WITHOUT 64
+
+// free keeps errno, and what follows may allocate.
+static bool attach_for_free(void) {
+    const int kept = errno;
+    const bool ok = bl_local_attach() != NULL;
+    errno = kept;
+    return ok;
+}
 
 bool bl_local_for_free(void) {
     static _Thread_local uint32_t frees
         __attribute__((tls_model("initial-exec")));
     if (bl_self != NULL)
         return true;
-    return !is_ending && ++frees > FREES_WITHOUT && bl_local_attach() != NULL;
+    return !is_ending && ++frees > FREES_WITHOUT && attach_for_free();
 }
 
 static void make_global(struct bl_page *page) {
