@@ -16,9 +16,9 @@
 // Warm units. What is released keeps its memory for the purge delay, though no
 // more than is in use or 256 MiB, most recently freed first, and what was given
 // back before and soon wanted again; of a heap that was always small next to
-// none. A warm unit serves any later demand, wherever
-// that lies: the kernel moves its page table entry (mremap), not its bytes. So
-// a huge page, dear to get, is asked of the kernel once.
+// none. A warm unit serves any later demand, wherever that lies: the kernel
+// moves its page table entry (mremap), not its bytes. So a huge page, dear to
+// get, is asked of the kernel once.
 //
 // Deferred units. Where a fresh huge page is measured to be dear, units begin
 // on base pages under BL_BACKING_AUTO, and become huge as the run earns it.

@@ -22,10 +22,12 @@ static void make_all(size_t bytes) {
     }
 }
 
-static void free_all(void) {
-    for (int i = 0; i < BLOCKS; i++)
+static void free_first(int many) {
+    for (int i = 0; i < many; i++)
         bl_free(block[i]);
 }
+
+static void free_all(void) { free_first(BLOCKS); }
 
 static size_t in_use(void) {
     struct mallinfo2 info;
@@ -43,11 +45,6 @@ TEST(what_was_freed_last_is_handed_out_first) {
         expect_ptr_eq(bl_malloc(80), block[i * 1000]);
     free_all();
     bl_local_check(bl_self);
-}
-
-static void free_first(int many) {
-    for (int i = 0; i < many; i++)
-        bl_free(block[i]);
 }
 
 static size_t cached(void) {
