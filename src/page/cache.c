@@ -57,20 +57,42 @@ void bl_cache_open(struct bl_cache *cache, size_t block_bytes) {
     set_empty(cache);
 }
 
+static void fill(struct bl_cache *cache, struct bl_block *first,
+                 uint32_t count) {
+    cache->emptied = true;
+    cache->room = cache->limit;
+    cache->whole = cache->room + (int32_t)count;
+    cache->first = first;
+}
+
+// With the free blocks of a page of the thread, or with those that others have
+// freed of one whose owner sleeps, before a page is made. False without memory.
+static bool refill(struct bl_cache *cache, struct bl_local *local,
+                   struct bl_pool *pool) {
+    struct bl_entry *entry = &local->entries[pool->index];
+    struct bl_page *page = bl_entry_page_at_hand(entry, pool, (uintptr_t)local);
+    uint32_t count = 0;
+    struct bl_block *lent = page ? NULL : bl_sleepers_lend(local, pool, &count);
+    if (lent != NULL) {
+        fill(cache, lent, count);
+        return true;
+    }
+    if (page == NULL)
+        page = bl_entry_page(entry, pool, (uintptr_t)local);
+    if (page == NULL)
+        return false;
+    fill(cache, page->free, page->carved - page->used);
+    page->free = NULL;
+    page->used = page->carved;
+    return true;
+}
+
 void *bl_cache_refill(struct bl_local *local, struct bl_pool *pool) {
     struct bl_cache *cache = &local->caches[pool->index];
     if (cache->first != NULL || cache->room != cache->whole)
         bl_overwritten(cache->first);
-    struct bl_page *page =
-        bl_entry_page(&local->entries[pool->index], pool, (uintptr_t)local);
-    if (page == NULL)
+    if (!refill(cache, local, pool))
         return NULL;
-    cache->emptied = true;
-    cache->room = cache->limit;
-    cache->whole = cache->room + (int32_t)(page->carved - page->used);
-    cache->first = page->free;
-    page->free = NULL;
-    page->used = page->carved;
     bl_small_see();
     return bl_cache_pop(cache);
 }

@@ -66,7 +66,11 @@ void bl_page_arm(struct bl_page *page);
 BL_MUST_USE bool bl_page_disarm(struct bl_page *page);
 bool bl_page_is_reported(const struct bl_page *page);
 void bl_page_check(const struct bl_page *page);
-// First page of the entry, with a free block; NULL without memory.
+// First page of the entry, with a free block; NULL where the thread has none
+// and finds none.
+struct bl_page *bl_entry_page_at_hand(struct bl_entry *entry,
+                                      struct bl_pool *pool, uintptr_t owner);
+// The same, or a fresh page; NULL without memory.
 struct bl_page *bl_entry_page(struct bl_entry *entry, struct bl_pool *pool,
                               uintptr_t owner);
 // `count` blocks that nobody uses, sealed and linked from `first` to `last`,
@@ -89,16 +93,46 @@ void bl_cache_check(const struct bl_local *local, uint32_t index);
 void bl_lender_lost(struct bl_local *local, uint32_t index);
 void bl_lender_check(const struct bl_local *local, uint32_t index);
 
+// --- sleepers.c --------------------------------------------------------------
+
+// How many blocks on `remote` make a page ripe; 0: none do.
+static inline uint32_t bl_ripe_at(uint32_t whole) { return (whole + 7) / 8; }
+// A page of `owner` has become ripe or whole by a push of another thread.
+void bl_sleepers_note(struct bl_local *owner);
+// Many pages of another thread may be.
+bool bl_sleepers_have_ripe(void);
+// Takes back the whole ones and strands the ripe ones of the threads that have
+// many, or `all`.
+void bl_sleepers_tend(struct bl_local *self, bool all);
+// Pages of class `index` are stranded.
+bool bl_sleepers_have(uint32_t index);
+// Blocks of the class, *count of them in a row as `remote` has them, from a
+// stranded page; for it they are in use. NULL where there are none.
+struct bl_block *bl_sleepers_lend(struct bl_local *self,
+                                  const struct bl_pool *pool, uint32_t *count);
+
+// --- globals.c ---------------------------------------------------------------
+
+// Gives up a page of the calling thread that is on no chain; false where a
+// report of it is under way.
+BL_MUST_USE bool bl_global_make(struct bl_page *page);
+// NULL where there is none.
+struct bl_page *bl_global_adopt(struct bl_pool *pool, uintptr_t owner);
+// The last block in use of a global page was pushed.
+void bl_global_note_whole(void);
+// Of many.
+bool bl_globals_are_whole(void);
+void bl_globals_take_back(void);
+
 // --- local.c -----------------------------------------------------------------
 
-// A page of `owner`, a local or BL_NOBODY, has become whole by a push of
-// another thread.
-void bl_local_note_whole(uintptr_t owner);
 // Takes up what was reported to `local`, for `self`. True: something was.
 bool bl_revived_drain(struct bl_local *local, struct bl_local *self);
 // The same for ended threads.
 bool bl_parked_drain(struct bl_local *self);
 void bl_page_report(struct bl_page *page);
+// Puts a page that was taken off a list of reports on that of its owner.
+void bl_page_report_to(struct bl_local *owner, struct bl_page *page);
 // Called on slow paths, without locks: now and then it returns what has been
 // warm for longer than the purge delay. `self` may be NULL.
 void bl_local_turn(struct bl_local *self);

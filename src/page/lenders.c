@@ -36,7 +36,8 @@ static size_t blocks_at_hand(const struct bl_local *local, uint32_t index) {
 }
 
 static bool has_pages_left_over(const struct bl_pool *pool) {
-    return bl_load_relaxed(&pool->global_pages) > 0;
+    return bl_load_relaxed(&pool->global_pages) > 0 ||
+           bl_sleepers_have(pool->index);
 }
 
 // Enough to be worth a slow path: what carving a page makes at a time.

@@ -22,7 +22,6 @@ _Thread_local struct bl_thread bl_thread
     __attribute__((tls_model("initial-exec")));
 static struct bl_local *all_locals;  // lock:bl_lock_locals
 static _Atomic(bool) parked_reports; // a parked local may have revived pages
-static _Atomic(bool) whole_reports;  // another may have many whole ones
 static _Atomic(bool) started;
 static pthread_key_t end_of_thread;
 
@@ -154,27 +153,13 @@ bool bl_local_for_free(void) {
     return !is_ending && ++frees > FREES_WITHOUT && attach_for_free();
 }
 
-static void make_global(struct bl_page *page) {
-    struct bl_pool *pool = page->pool;
-    bl_store_relaxed(&page->owner, BL_NOBODY);
-    bl_lock_acquire(&bl_lock_pages);
-    bl_chain_push_last(&pool->global, page);
-    bl_add_relaxed(&pool->global_pages, 1);
-    bl_lock_release(&bl_lock_pages);
-}
-
 // A page with a report under way stays with the local, as full ones do.
 static void give_up_entry(struct bl_entry *entry) {
     while (entry->first != &bl_no_page) {
         struct bl_page *page = entry->first;
         bl_chain_remove(entry, page);
-        if (!bl_page_disarm(page)) {
+        if (!bl_global_make(page))
             bl_full_push(entry, page);
-        } else if (page->used == 0) {
-            bl_page_retire(page);
-        } else {
-            make_global(page);
-        }
     }
 }
 
@@ -202,8 +187,8 @@ void bl_local_detach(void) {
     BL_DISCOUNT_BY(locals_now, 1);
 }
 
-// Pairs with the exchanges in bl_revived_drain() and take_back().
-static void push_report(struct bl_local *local, struct bl_page *page) {
+// Pairs with the exchanges in bl_revived_drain() and look_through().
+void bl_page_report_to(struct bl_local *local, struct bl_page *page) {
     struct bl_page *old = bl_load_relaxed(&local->revived);
     do
         page->revived_next = old;
@@ -214,7 +199,7 @@ static void push_report(struct bl_local *local, struct bl_page *page) {
 
 void bl_page_report(struct bl_page *page) {
     BL_COUNT(blocks_remote);
-    push_report((struct bl_local *)bl_load_relaxed(&page->owner), page);
+    bl_page_report_to((struct bl_local *)bl_load_relaxed(&page->owner), page);
 }
 
 #define TURNS_PER_PURGE 128
@@ -258,7 +243,7 @@ static void take_up_guarded(struct bl_page *page, struct bl_local *from,
 bool bl_revived_drain(struct bl_local *local, struct bl_local *self) {
     if (bl_load_relaxed(&local->revived) == NULL)
         return false;
-    bl_store_relaxed(&local->whole, 0);
+    bl_store_relaxed(&local->ripe, 0);
     struct bl_page *page = bl_exchange_acquire(&local->revived, NULL);
     const bool any = page != NULL;
     while (page) {
@@ -283,70 +268,6 @@ bool bl_parked_drain(struct bl_local *self) {
     return any;
 }
 
-// ---------------------------------------------------------------------------
-// Whole pages of threads that sleep. Who takes a list of reports alone may
-// retire the pages on it. The owner of a full page has no hold on it but by
-// blocks of its own, on no list of its; and where all blocks are remote it has
-// none.
-
-#define WORTH_TAKING ((uint32_t)BL_UNIT_SLICES)
-
-void bl_local_note_whole(uintptr_t owner) {
-    struct bl_local *local = (struct bl_local *)owner;
-    if (owner != BL_NOBODY &&
-        bl_add_relaxed(&local->whole, 1) % WORTH_TAKING == WORTH_TAKING - 1)
-        bl_store_relaxed(&whole_reports, true);
-}
-
-// Takes all the blocks of a page, so that nobody can hand one out meanwhile:
-// its owner collects them where it is the current page, which is not full, and
-// gets them back. Pairs with the swap of remote_push(): who has the blocks has
-// seen what was done to the page before they were freed; and with
-// bl_full_push().
-static bool claim_whole(struct bl_page *page) {
-    uintptr_t remote = bl_load_relaxed(&page->remote);
-    if (page->whole == 0 || remote >> BL_REMOTE_COUNT_SHIFT != page->whole ||
-        !bl_cas_strong_acq_rel(&page->remote, &remote, 0))
-        return false;
-    if (bl_load_acquire(&page->state) == BL_PAGE_FULL)
-        return true;
-    bl_store_release(&page->remote, remote);
-    return false;
-}
-
-static void take_back(struct bl_local *from) {
-    uint32_t left = 0;
-    bl_store_relaxed(&from->whole, 0);
-    struct bl_page *page = bl_exchange_acquire(&from->revived, NULL);
-    while (page) {
-        struct bl_page *next = page->revived_next;
-        if (claim_whole(page)) {
-            bl_page_drop(page);
-        } else {
-            push_report(from, page);
-            left++;
-        }
-        page = next;
-    }
-    from->whole_worth = left / 4; // of them it looked at in vain
-}
-
-static bool is_worth_a_look(const struct bl_local *local) {
-    const uint32_t whole = bl_load_relaxed(&local->whole);
-    return whole >= WORTH_TAKING && whole >= local->whole_worth;
-}
-
-static void take_back_whole(struct bl_local *self) {
-    bl_revived_drain(self, self);
-    bl_lock_acquire(&bl_lock_locals);
-    bl_store_relaxed(&whole_reports, false);
-    for (struct bl_local *l = all_locals; l; l = l->next) {
-        if (l != self && is_worth_a_look(l))
-            take_back(l);
-    }
-    bl_lock_release(&bl_lock_locals);
-}
-
 static bool drop_empty_page(struct bl_entry *entry) {
     struct bl_page *page = entry->first;
     if (page == &bl_no_page || page->used > 0 || bl_page_is_reported(page))
@@ -356,10 +277,15 @@ static bool drop_empty_page(struct bl_entry *entry) {
     return true;
 }
 
-void bl_local_empty(struct bl_local *local) {
-    if (bl_load_relaxed(&whole_reports))
-        take_back_whole(local);
+// What is empty, this thread's and others'. `all`: also where it is little.
+static void give_back(struct bl_local *local, bool all) {
     bl_caches_return(local);
+    bl_revived_drain(local, local);
+    if (all || bl_sleepers_have_ripe())
+        bl_sleepers_tend(local, all);
+    bl_parked_drain(local);
+    if (all || bl_globals_are_whole())
+        bl_globals_take_back();
     for (unsigned i = 0; i < BL_POOLS_RESERVED; i++)
         if (drop_empty_page(&local->entries[i]))
             bl_lender_lost(local, i);
@@ -369,12 +295,14 @@ void bl_local_empty(struct bl_local *local) {
     bl_lock_release(&bl_lock_locals);
 }
 
+void bl_local_empty(struct bl_local *local) { give_back(local, true); }
+
 void bl_local_trim(struct bl_local *local) {
-    if (local->trimmed_at == local->pages_taken &&
-        !bl_load_relaxed(&whole_reports))
+    if (local->trimmed_at == local->pages_taken && !bl_sleepers_have_ripe() &&
+        !bl_globals_are_whole())
         return;
     local->trimmed_at = local->pages_taken;
-    bl_local_empty(local);
+    give_back(local, false);
 }
 
 void bl_locals_each(void (*visit)(struct bl_local *, void *), void *context) {

@@ -16,9 +16,8 @@
 //  * Any thread may free. A block of another thread's page that is not cached
 //    goes on its *remote* list by one atomic push; the owner collects it. The
 //    first push also *reports* the page to its owner's list of revived pages,
-//    since a full page is on no chain of available ones. Full pages that are
-//    reported and *whole*, all their blocks on `remote`, are nobody's need: any
-//    thread may take them back.
+//    since a full page is on no chain of available ones. What an owner that
+//    sleeps does not collect serves the others (sleepers.c).
 //  * Blocks are carved little by little, so memory is touched when needed.
 //
 // Counting identity of a page, kept by its owner:
@@ -73,7 +72,9 @@ struct bl_page {
     uint32_t carved;      // owner: blocks cut so far
     uint32_t capacity;    // const: blocks there can be
     uint32_t block_bytes; // const
-    uint32_t whole;       // const: capacity where it may be taken back, else 0
+    // So many on `remote` and others may have it: its capacity, of a global
+    // page the blocks then in use; 0: never.
+    _Atomic(uint32_t) whole;
 };
 
 _Static_assert(BL_PAGE_SLICES_MAX * sizeof(struct bl_page) <= UINT16_MAX,
@@ -129,8 +130,8 @@ struct bl_local {
     struct bl_cache caches[BL_POOLS_RESERVED];
     struct bl_entry entries[BL_POOLS_MAX]; // see local.c
     _Atomic(struct bl_page *) revived;     // reported, most recent first
-    _Atomic(uint32_t) whole;               // about so many of them are
-    uint32_t whole_worth; // lock:bl_lock_locals, so many are worth a look
+    _Atomic(uint32_t) ripe;                // about so many of them are
+    uint32_t ripe_worth; // lock:bl_lock_locals, so many are worth a look
     uint32_t voids[BL_VOIDS_MAX]; // slices kept for the next pages
     uint32_t void_count;
     uint32_t pages_taken; // how many pages it has asked for

@@ -218,7 +218,8 @@ struct bl_page *bl_page_new(struct bl_pool *pool, uintptr_t owner) {
     page->cache = pool->cache;
     page->owner_only = pool->owner_only;
     page->pool = pool;
-    page->whole = bl_page_is_of_class(page) ? pool->capacity : 0;
+    bl_store_relaxed(&page->whole,
+                     bl_page_is_of_class(page) ? pool->capacity : 0);
     page->seal = next_seal();
     page->start = bl_slice_start(slice);
     bl_store_relaxed(&page->remote, pool->is_private ? 0 : BL_REMOTE_NOTIFY);
@@ -266,58 +267,44 @@ void bl_page_retire(struct bl_page *page) {
     self->voids[self->void_count++] = bl_page_slice(page);
 }
 
-static struct bl_page *adopt_global(struct bl_pool *pool, uintptr_t owner) {
-    // Unlocked: who misses a page just given up takes a fresh one.
-    if (pool->is_private || bl_load_relaxed(&pool->global_pages) == 0)
-        return NULL;
-    bl_lock_acquire(&bl_lock_pages);
-    struct bl_page *page = pool->global.first;
-    if (page != &bl_no_page) {
-        bl_chain_remove(&pool->global, page);
-        bl_sub_relaxed(&pool->global_pages, 1);
-    }
-    bl_lock_release(&bl_lock_pages);
-    if (page == &bl_no_page)
-        return NULL;
-    bl_store_relaxed(&page->owner, owner);
-    bl_page_arm(page);
-    BL_COUNT(pages_adopted);
-    return page;
+// A page that is there, at the head of the chain; false where none is found.
+static bool find_page(struct bl_entry *entry, struct bl_pool *pool,
+                      uintptr_t owner) {
+    if (pool->is_private)
+        return false;
+    struct bl_local *self = (struct bl_local *)owner;
+    if (bl_revived_drain(self, self) && entry->first != &bl_no_page)
+        return true;
+    if (bl_parked_drain(self) && entry->first != &bl_no_page)
+        return true;
+    struct bl_page *page = bl_global_adopt(pool, owner);
+    if (page != NULL)
+        bl_chain_push_first(entry, page);
+    return page != NULL;
 }
 
-// A page with a free block at the head of the chain; false without memory.
-static bool next_page(struct bl_entry *entry, struct bl_pool *pool,
-                      uintptr_t owner) {
-    if (!pool->is_private) {
-        struct bl_local *self = (struct bl_local *)owner;
-        if (bl_revived_drain(self, self) && entry->first != &bl_no_page)
-            return true;
-        if (bl_parked_drain(self) && entry->first != &bl_no_page)
-            return true;
+struct bl_page *bl_entry_page_at_hand(struct bl_entry *entry,
+                                      struct bl_pool *pool, uintptr_t owner) {
+    while (entry->first != &bl_no_page || find_page(entry, pool, owner)) {
+        if (has_block(entry->first))
+            return entry->first;
+        mark_full(entry, entry->first);
     }
-    struct bl_page *page = adopt_global(pool, owner);
-    if (page == NULL)
-        page = bl_page_new(pool, owner);
-    if (page == NULL)
-        return false;
-    bl_chain_push_first(entry, page);
-    return true;
+    return NULL;
 }
 
 struct bl_page *bl_entry_page(struct bl_entry *entry, struct bl_pool *pool,
                               uintptr_t owner) {
     bl_local_turn(bl_self);
-    for (;;) {
-        struct bl_page *page = entry->first;
-        if (page == &bl_no_page) {
-            if (!next_page(entry, pool, owner))
-                return NULL;
-        } else if (has_block(page)) {
-            return page;
-        } else {
-            mark_full(entry, page);
-        }
-    }
+    struct bl_page *page = bl_entry_page_at_hand(entry, pool, owner);
+    if (page != NULL)
+        return page;
+    page = bl_page_new(pool, owner);
+    if (page == NULL)
+        return NULL;
+    bl_chain_push_first(entry, page);
+    has_block(page);
+    return page;
 }
 
 void *bl_entry_alloc(struct bl_entry *entry, struct bl_pool *pool,
@@ -340,11 +327,19 @@ void bl_page_emptied(struct bl_page *page) {
 
 // Not inlined, so that who has nothing to tell saves no registers.
 BL_NOINLINE static void tell_owner(struct bl_page *page, uintptr_t owner,
-                                   bool report, bool whole) {
+                                   bool report, bool ripe, bool whole) {
     if (report)
         bl_page_report(page);
-    if (whole)
-        bl_local_note_whole(owner);
+    if (owner != BL_NOBODY) {
+        if (ripe || whole)
+            bl_sleepers_note((struct bl_local *)owner);
+    } else if (whole) {
+        bl_global_note_whole();
+    }
+}
+
+static bool reaches(uintptr_t old_count, uintptr_t count, uint32_t mark) {
+    return old_count < mark && count >= mark;
 }
 
 // Release: the owner, collecting, sees what this thread last did to the blocks.
@@ -352,16 +347,18 @@ BL_NOINLINE static void tell_owner(struct bl_page *page, uintptr_t owner,
 // it may be gone.
 static void remote_push(struct bl_page *page, struct bl_block *first,
                         struct bl_block *last, uint32_t count) {
-    uintptr_t old = bl_load_relaxed(&page->remote), new = 0, sum = 0;
+    uintptr_t old = bl_load_relaxed(&page->remote), new = 0, had = 0;
     const uintptr_t owner = bl_load_relaxed(&page->owner);
-    const uint32_t whole = page->whole;
+    const uint32_t mark = bl_load_relaxed(&page->whole);
     do {
-        sum = (old >> BL_REMOTE_COUNT_SHIFT) + count;
+        had = old >> BL_REMOTE_COUNT_SHIFT;
         last->next = (struct bl_block *)(old & BL_REMOTE_ADDRESS);
-        new = sum << BL_REMOTE_COUNT_SHIFT | (uintptr_t)first;
+        new = (had + count) << BL_REMOTE_COUNT_SHIFT | (uintptr_t)first;
     } while (!bl_cas_weak_acq_rel(&page->remote, &old, new));
-    if (BL_UNLIKELY(old & BL_REMOTE_NOTIFY || sum == whole))
-        tell_owner(page, owner, old & BL_REMOTE_NOTIFY, sum == whole);
+    const bool ripe = reaches(had, had + count, bl_ripe_at(mark));
+    const bool whole = reaches(had, had + count, mark);
+    if (BL_UNLIKELY(old & BL_REMOTE_NOTIFY || ripe || whole))
+        tell_owner(page, owner, old & BL_REMOTE_NOTIFY, ripe, whole);
 }
 
 static bool is_mine(const struct bl_page *page) {

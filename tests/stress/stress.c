@@ -11,7 +11,8 @@
 //   churn      short threads by the thousand, which leave blocks behind
 //   growth     each thread grows vectors and arenas by realloc
 //   lifetimes  blocks of one size that die at once, late, or at the end
-//   sleepers   threads that make blocks and sleep while others free them
+//   sleepers   threads that make blocks and sleep while others free most of
+//              them
 //   forks      children are forked while all threads work
 //   all        each of these for its share of the time
 //
@@ -308,6 +309,7 @@ static void *lifetimes_body(void *arg) {
 enum batch_state { BATCH_EMPTY, BATCH_FULL, BATCH_IN_HAND };
 static struct batch {
     _Atomic(enum batch_state) state;
+    int keep; // each so many-th block outlives the others; 0: none does
     struct header *block[BATCH];
 } batches[MOST_THREADS];
 
@@ -320,6 +322,7 @@ static void fill_batch(struct batch *b, struct bl_random *r) {
     const size_t size = 16 + 16 * bl_random_below(r, 100) * settings.scale;
     for (int i = 0; i < BATCH; i++)
         b->block[i] = make(r, size);
+    b->keep = (int)bl_random_below(r, 4);
     atomic_store(&b->state, BATCH_FULL);
 }
 
@@ -327,8 +330,11 @@ static void empty_batch(struct batch *b) {
     enum batch_state full = BATCH_FULL;
     if (!atomic_compare_exchange_strong(&b->state, &full, BATCH_IN_HAND))
         return;
-    for (int i = 0; i < BATCH; i++)
-        release(b->block[i]);
+    for (int i = 0; i < BATCH; i++) {
+        const bool keep = b->keep > 0 && i % b->keep == 0;
+        release(keep ? atomic_exchange(&table[i % TABLE], b->block[i])
+                     : b->block[i]);
+    }
     atomic_store(&b->state, BATCH_EMPTY);
 }
 

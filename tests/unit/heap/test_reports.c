@@ -132,7 +132,7 @@ TEST(a_reported_page_is_not_retired) {
     for (int i = PER_PAGE; i < 2 * PER_PAGE; i++)
         bl_free(block[i]);
     bl_free(block[0]); // goes back first: one more page that is available
-    bl_heap_trim();
+    bl_caches_return(bl_self);
     expect_int_eq(bl_page_state(first), BL_PAGE_AVAILABLE);
     expect_int_eq(bl_page_state(current), BL_PAGE_AVAILABLE);
     expect_int_eq(current->used, 0);
