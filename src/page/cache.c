@@ -7,7 +7,7 @@
 //    caches; and neither free nor malloc then reads the page's lists, which
 //    miss them where one of many old blocks dies at a time.
 //  * An empty cache is *refilled* by all the free blocks of one page, so that
-//    what is made in a row lies in a row.
+//    what is made in a row lies in a row; or by those that a sleeper lends.
 //  * One without room *grows* where it was emptied since it last had none, for
 //    a thread that frees and makes so much in turn, in a large heap to a share
 //    of it. Else it *returns* its newest blocks to their pages, those of one
@@ -78,7 +78,7 @@ static bool refill(struct bl_cache *cache, struct bl_local *local,
         return true;
     }
     if (page == NULL)
-        page = bl_entry_page(entry, pool, (uintptr_t)local);
+        page = bl_entry_fresh_page(entry, pool, (uintptr_t)local);
     if (page == NULL)
         return false;
     fill(cache, page->free, page->carved - page->used);
@@ -91,6 +91,7 @@ void *bl_cache_refill(struct bl_local *local, struct bl_pool *pool) {
     struct bl_cache *cache = &local->caches[pool->index];
     if (cache->first != NULL || cache->room != cache->whole)
         bl_overwritten(cache->first);
+    bl_local_turn(local);
     if (!refill(cache, local, pool))
         return NULL;
     bl_small_see();

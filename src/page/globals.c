@@ -10,8 +10,6 @@
 //
 #include "page/internal.h"
 
-#define WORTH_TAKING ((uint32_t)BL_UNIT_SLICES)
-
 static struct bl_pool *with_global[BL_POOLS_RESERVED]; // lock:bl_lock_pages
 static _Atomic(uint32_t) whole_pages; // about so many are whole
 static _Atomic(uint32_t) worth;       // so many are worth a look
@@ -68,12 +66,12 @@ void bl_global_note_whole(void) { bl_add_relaxed(&whole_pages, 1); }
 
 bool bl_globals_are_whole(void) {
     const uint32_t whole = bl_load_relaxed(&whole_pages);
-    return whole >= WORTH_TAKING && whole >= bl_load_relaxed(&worth);
+    return whole >= BL_PAGES_WORTH_A_LOOK && whole >= bl_load_relaxed(&worth);
 }
 
-// Moves those of a pool that are whole to `list`, by `revived_next`; how many
-// are not. Acquire: what was done to their blocks before they were freed.
-static uint32_t take_whole(struct bl_pool *pool, struct bl_page **list) {
+// Takes back those of a pool that are whole; how many are not. Acquire: what
+// was done to their blocks before they were freed.
+static uint32_t take_whole(struct bl_pool *pool) {
     uint32_t left = 0;
     struct bl_page *page = pool->global.first;
     for (struct bl_page *next = NULL; page && page != &bl_no_page;
@@ -86,25 +84,18 @@ static uint32_t take_whole(struct bl_pool *pool, struct bl_page **list) {
         }
         bl_chain_remove(&pool->global, page);
         bl_sub_relaxed(&pool->global_pages, 1);
-        page->revived_next = *list;
-        *list = page;
+        bl_page_drop_locked(page);
     }
     return left;
 }
 
 void bl_globals_take_back(void) {
-    struct bl_page *page = NULL;
     uint32_t left = 0;
     bl_store_relaxed(&whole_pages, 0);
     bl_lock_acquire(&bl_lock_pages);
     for (unsigned i = 0; i < BL_POOLS_RESERVED; i++)
         if (with_global[i] != NULL)
-            left += take_whole(with_global[i], &page);
+            left += take_whole(with_global[i]);
     bl_lock_release(&bl_lock_pages);
     bl_store_relaxed(&worth, left / 4); // of them it looked at in vain
-    while (page) {
-        struct bl_page *next = page->revived_next;
-        bl_page_drop(page);
-        page = next;
-    }
 }

@@ -60,6 +60,8 @@ struct bl_page *bl_page_new(struct bl_pool *pool, uintptr_t owner);
 void bl_page_retire(struct bl_page *page);
 // The same with blocks in use that nobody will ask for again.
 void bl_page_drop(struct bl_page *page);
+// The same, under bl_lock_pages.
+void bl_page_drop_locked(struct bl_page *page);
 // Moves the remote list to the free list; the next remote push is reported.
 void bl_page_arm(struct bl_page *page);
 // No push will be reported any more; false where one was.
@@ -70,9 +72,9 @@ void bl_page_check(const struct bl_page *page);
 // and finds none.
 struct bl_page *bl_entry_page_at_hand(struct bl_entry *entry,
                                       struct bl_pool *pool, uintptr_t owner);
-// The same, or a fresh page; NULL without memory.
-struct bl_page *bl_entry_page(struct bl_entry *entry, struct bl_pool *pool,
-                              uintptr_t owner);
+// A fresh one; NULL without memory.
+struct bl_page *bl_entry_fresh_page(struct bl_entry *entry,
+                                    struct bl_pool *pool, uintptr_t owner);
 // `count` blocks that nobody uses, sealed and linked from `first` to `last`,
 // become free ones of the page.
 void bl_page_return(struct bl_page *page, struct bl_block *first,
@@ -95,8 +97,17 @@ void bl_lender_check(const struct bl_local *local, uint32_t index);
 
 // --- sleepers.c --------------------------------------------------------------
 
-// How many blocks on `remote` make a page ripe; 0: none do.
-static inline uint32_t bl_ripe_at(uint32_t whole) { return (whole + 7) / 8; }
+// Pages of others are looked through where about so many became ripe or whole.
+#define BL_PAGES_WORTH_A_LOOK ((uint32_t)BL_UNIT_SLICES)
+
+// So many blocks on `remote` make a page ripe that has `whole` in all: an
+// eighth, and no fewer than are worth two locks.
+static inline uint32_t bl_ripe_at(uint32_t whole) {
+    if (whole == 0)
+        return UINT32_MAX;
+    return whole < 8 * 4 ? 4 : whole / 8;
+}
+
 // A page of `owner` has become ripe or whole by a push of another thread.
 void bl_sleepers_note(struct bl_local *owner);
 // Many pages of another thread may be.
@@ -104,6 +115,9 @@ bool bl_sleepers_have_ripe(void);
 // Takes back the whole ones and strands the ripe ones of the threads that have
 // many, or `all`.
 void bl_sleepers_tend(struct bl_local *self, bool all);
+// Puts what is stranded of the thread's own pages on its list of reports, where
+// that is a good part of all.
+void bl_sleepers_recall(struct bl_local *self);
 // Pages of class `index` are stranded.
 bool bl_sleepers_have(uint32_t index);
 // Blocks of the class, *count of them in a row as `remote` has them, from a

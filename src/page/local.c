@@ -6,7 +6,8 @@
 // blocks become global, its full pages stay with the *parked* local, and the
 // next thread to start takes the local over as it is. So an owner, once read
 // from a page, is always a local, and a report to it is never lost: it waits
-// on the parked local until somebody takes that over or drains it.
+// on the parked local until somebody takes that over or drains it. What others
+// stranded of its pages (sleepers.c) comes back there.
 //
 // A pool that is no size class is deleted by one thread for all locals. Others
 // do not use it then, but they come upon its pages by themselves: when they
@@ -168,6 +169,7 @@ void bl_local_detach(void) {
     if (local == NULL)
         return;
     bl_caches_return(local);
+    bl_sleepers_recall(local);
     bl_revived_drain(local, local);
     for (unsigned i = 0; i < BL_POOLS_RESERVED; i++)
         give_up_entry(&local->entries[i]);
@@ -244,6 +246,7 @@ bool bl_revived_drain(struct bl_local *local, struct bl_local *self) {
     if (bl_load_relaxed(&local->revived) == NULL)
         return false;
     bl_store_relaxed(&local->ripe, 0);
+    bl_store_relaxed(&local->ripe_worth, 0);
     struct bl_page *page = bl_exchange_acquire(&local->revived, NULL);
     const bool any = page != NULL;
     while (page) {
@@ -280,9 +283,11 @@ static bool drop_empty_page(struct bl_entry *entry) {
 // What is empty, this thread's and others'. `all`: also where it is little.
 static void give_back(struct bl_local *local, bool all) {
     bl_caches_return(local);
-    bl_revived_drain(local, local);
     if (all || bl_sleepers_have_ripe())
         bl_sleepers_tend(local, all);
+    else
+        bl_sleepers_recall(local);
+    bl_revived_drain(local, local);
     bl_parked_drain(local);
     if (all || bl_globals_are_whole())
         bl_globals_take_back();

@@ -129,9 +129,10 @@ struct bl_local {
     struct bl_cache *direct[BL_DIRECT_SIZES];
     struct bl_cache caches[BL_POOLS_RESERVED];
     struct bl_entry entries[BL_POOLS_MAX]; // see local.c
-    _Atomic(struct bl_page *) revived;     // reported, most recent first
-    _Atomic(uint32_t) ripe;                // about so many of them are
-    uint32_t ripe_worth; // lock:bl_lock_locals, so many are worth a look
+    _Atomic(struct bl_page *) revived;     // reported
+    _Atomic(uint32_t) ripe;       // about so many of them became so, or whole
+    _Atomic(uint32_t) ripe_worth; // so many are worth a look
+    _Atomic(uint32_t) stranded;   // of its pages; written under bl_lock_pages
     uint32_t voids[BL_VOIDS_MAX]; // slices kept for the next pages
     uint32_t void_count;
     uint32_t pages_taken; // how many pages it has asked for
@@ -393,9 +394,11 @@ void bl_local_detach(void);
 void bl_local_leave(void);
 
 // Returns the cached blocks of the calling thread to their pages, and gives
-// back the empty pages that it keeps, one to an entry at most.
+// back the empty pages that it keeps, one to an entry at most, and those that
+// other threads have left or sleep upon.
 void bl_local_empty(struct bl_local *local);
-// The same where it took pages since: before the kernel is asked for memory.
+// The same, of others only where there are many, where it took pages since or
+// there are: before the kernel is asked for memory.
 void bl_local_trim(struct bl_local *local);
 
 struct bl_page_totals {

@@ -11,10 +11,11 @@
 // The owner alone takes a page from available to full and back, without any
 // atomic operation. A page of a local is *armed* while `remote` holds
 // BL_REMOTE_NOTIFY and no block. The first remote push disarms and reports it,
-// and only the owner, taking the page off its list of reports, arms it again.
-// So a page is on one such list at most once; what is not armed is never
-// retired but by who took it off that list. Global pages, which nobody would
-// hear of, are not armed.
+// and only the owner, taking the page off its list of reports, arms it again;
+// or who becomes its owner, since its thread has ended. So a page is on one
+// list of reports or of stranded pages (sleepers.c) at most; what is not armed
+// is never retired but by who took it off that list. Global pages are not armed
+// (globals.c).
 //
 #include "page/internal.h"
 
@@ -243,10 +244,14 @@ static void forget(struct bl_page *page) {
     }
 }
 
-void bl_page_drop(struct bl_page *page) {
+void bl_page_drop_locked(struct bl_page *page) {
     forget(page);
-    bl_lock_acquire(&bl_lock_pages);
     bl_slices_give(bl_page_slice(page), page->slices);
+}
+
+void bl_page_drop(struct bl_page *page) {
+    bl_lock_acquire(&bl_lock_pages);
+    bl_page_drop_locked(page);
     bl_lock_release(&bl_lock_pages);
 }
 
@@ -293,13 +298,9 @@ struct bl_page *bl_entry_page_at_hand(struct bl_entry *entry,
     return NULL;
 }
 
-struct bl_page *bl_entry_page(struct bl_entry *entry, struct bl_pool *pool,
-                              uintptr_t owner) {
-    bl_local_turn(bl_self);
-    struct bl_page *page = bl_entry_page_at_hand(entry, pool, owner);
-    if (page != NULL)
-        return page;
-    page = bl_page_new(pool, owner);
+struct bl_page *bl_entry_fresh_page(struct bl_entry *entry,
+                                    struct bl_pool *pool, uintptr_t owner) {
+    struct bl_page *page = bl_page_new(pool, owner);
     if (page == NULL)
         return NULL;
     bl_chain_push_first(entry, page);
@@ -309,7 +310,10 @@ struct bl_page *bl_entry_page(struct bl_entry *entry, struct bl_pool *pool,
 
 void *bl_entry_alloc(struct bl_entry *entry, struct bl_pool *pool,
                      uintptr_t owner) {
-    struct bl_page *page = bl_entry_page(entry, pool, owner);
+    bl_local_turn(bl_self);
+    struct bl_page *page = bl_entry_page_at_hand(entry, pool, owner);
+    if (page == NULL)
+        page = bl_entry_fresh_page(entry, pool, owner);
     return page ? bl_page_pop(page) : NULL;
 }
 

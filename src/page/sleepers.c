@@ -7,8 +7,8 @@
 // A page is *ripe* when an eighth of its blocks are on `remote`, and *whole*
 // when all are. A thread that needs a page looks through the reports of those
 // threads that have many such pages: whole pages become slices again, ripe ones
-// are *stranded*, put on a list of their class. From there any thread lends
-// the blocks on `remote`. In its cache they are what they were, in use for
+// are *stranded*, put on a list of their class. From there any thread takes the
+// blocks on `remote` into its cache. There they are what they were, in use for
 // their page, so nothing changes for the owner; and what is freed of them goes
 // back to the page in time, and makes it ripe anew.
 //
@@ -18,17 +18,21 @@
 //
 #include "page/internal.h"
 
-#define WORTH_TAKING ((uint32_t)BL_UNIT_SLICES)
-
 static struct stranded {
     struct bl_page *first;   // lock:bl_lock_pages, by `revived_next`
     _Atomic(uint32_t) pages; // written under the lock
 } all_stranded[BL_POOLS_RESERVED];
 
+static _Atomic(uint32_t) stranded_pages; // of all classes
+// lock:bl_lock_locals, about so many pages became ripe since these were looked
+// through.
+static uint32_t ripe_since;
+
 static _Atomic(bool) ripe_reports; // another may have many ripe pages
 
 void bl_sleepers_note(struct bl_local *owner) {
-    if (bl_add_relaxed(&owner->ripe, 1) % WORTH_TAKING == WORTH_TAKING - 1)
+    if (bl_add_relaxed(&owner->ripe, 1) % BL_PAGES_WORTH_A_LOOK ==
+        BL_PAGES_WORTH_A_LOOK - 1)
         bl_store_relaxed(&ripe_reports, true);
 }
 
@@ -57,9 +61,17 @@ static bool claim_whole(struct bl_page *page) {
 static bool may_strand(const struct bl_page *page,
                        const struct bl_local *owner) {
     const uint32_t mark = bl_ripe_at(bl_load_relaxed(&page->whole));
-    return mark > 0 && page->owner_only == 0 &&
-           !bl_load_relaxed(&owner->parked) &&
+    return page->owner_only == 0 && !bl_load_relaxed(&owner->parked) &&
            bl_load_relaxed(&page->remote) >> BL_REMOTE_COUNT_SHIFT >= mark;
+}
+
+static struct bl_local *owner_of(const struct bl_page *page) {
+    return (struct bl_local *)bl_load_relaxed(&page->owner);
+}
+
+// Counts written under bl_lock_pages, and read without.
+static void add(_Atomic(uint32_t) *count, uint32_t more) {
+    bl_store_relaxed(count, bl_load_relaxed(count) + more);
 }
 
 static void strand(struct bl_page *page) {
@@ -67,18 +79,32 @@ static void strand(struct bl_page *page) {
     bl_lock_acquire(&bl_lock_pages);
     page->revived_next = list->first;
     list->first = page;
-    bl_add_relaxed(&list->pages, 1);
+    add(&list->pages, 1);
+    add(&stranded_pages, 1);
+    add(&owner_of(page)->stranded, 1);
     bl_lock_release(&bl_lock_pages);
 }
 
+// It is off its list. Caller holds bl_lock_pages.
+static void note_off(const struct bl_page *page) {
+    add(&stranded_pages, (uint32_t)-1);
+    add(&owner_of(page)->stranded, (uint32_t)-1);
+}
+
+// Pages of pools that may be deleted are only in the hands of who has
+// bl_lock_locals.
+static bool may_drop(struct bl_page *page) {
+    return bl_page_state(page) == BL_PAGE_DELETED || claim_whole(page);
+}
+
 // Of a page that was taken off a list; false: it is back with its owner.
-static bool put(struct bl_page *page) {
-    struct bl_local *owner = (struct bl_local *)bl_load_relaxed(&page->owner);
-    if (claim_whole(page)) {
+static bool put(struct bl_page *page, const struct bl_local *self) {
+    struct bl_local *owner = owner_of(page);
+    if (may_drop(page)) {
         bl_page_drop(page);
         return true;
     }
-    if (may_strand(page, owner)) {
+    if (owner != self && may_strand(page, owner)) {
         strand(page);
         return true;
     }
@@ -86,37 +112,63 @@ static bool put(struct bl_page *page) {
     return false;
 }
 
-static uint32_t put_all(struct bl_page *page) {
+static uint32_t put_all(struct bl_page *page, const struct bl_local *self) {
     uint32_t back = 0;
     while (page) {
         struct bl_page *next = page->revived_next;
-        back += !put(page);
+        back += !put(page, self);
         page = next;
     }
     return back;
 }
 
-static void look_through(struct bl_local *from) {
+static void look_through(struct bl_local *from, const struct bl_local *self) {
     bl_store_relaxed(&from->ripe, 0);
-    const uint32_t back = put_all(bl_exchange_acquire(&from->revived, NULL));
-    from->ripe_worth = back / 4; // of them it looked at in vain
+    const uint32_t back =
+        put_all(bl_exchange_acquire(&from->revived, NULL), self);
+    // Of them it looked at in vain.
+    bl_store_relaxed(&from->ripe_worth, back / 4);
 }
 
 static bool is_worth_a_look(const struct bl_local *local) {
     const uint32_t ripe = bl_load_relaxed(&local->ripe);
-    return ripe >= WORTH_TAKING && ripe >= local->ripe_worth;
+    return ripe >= BL_PAGES_WORTH_A_LOOK &&
+           ripe >= bl_load_relaxed(&local->ripe_worth);
 }
 
-// Some may be whole by now.
-static void look_through_stranded(struct stranded *list) {
+static void look_through_list(struct stranded *list,
+                              const struct bl_local *self) {
     if (bl_load_relaxed(&list->pages) == 0)
         return;
     bl_lock_acquire(&bl_lock_pages);
-    struct bl_page *page = list->first;
+    struct bl_page *first = list->first;
     list->first = NULL;
     bl_store_relaxed(&list->pages, 0);
+    for (const struct bl_page *page = first; page; page = page->revived_next)
+        note_off(page);
     bl_lock_release(&bl_lock_pages);
-    put_all(page);
+    put_all(first, self);
+}
+
+// Many, and of all a good part.
+static bool has_stranded(const struct bl_local *self) {
+    const uint32_t own = bl_load_relaxed(&self->stranded);
+    return own >= BL_PAGES_WORTH_A_LOOK &&
+           own >= bl_load_relaxed(&stranded_pages) / 8;
+}
+
+// Some may be whole by now, and `self` takes up its own. With the lock, so that
+// no fork finds them on no list.
+static void look_through_stranded(struct bl_local *self, bool all) {
+    bl_lock_acquire(&bl_lock_locals);
+    ripe_since += BL_PAGES_WORTH_A_LOOK;
+    if (all || has_stranded(self) ||
+        ripe_since >= bl_load_relaxed(&stranded_pages) / 4) {
+        ripe_since = 0;
+        for (unsigned i = 0; i < BL_POOLS_RESERVED; i++)
+            look_through_list(&all_stranded[i], self);
+    }
+    bl_lock_release(&bl_lock_locals);
 }
 
 struct look {
@@ -127,37 +179,44 @@ struct look {
 static void look_if_worth(struct bl_local *local, void *context) {
     const struct look *look = context;
     if (local != look->self && (look->all || is_worth_a_look(local)))
-        look_through(local);
+        look_through(local, look->self);
 }
 
 void bl_sleepers_tend(struct bl_local *self, bool all) {
     struct look look = {self, all};
     bl_store_relaxed(&ripe_reports, false);
-    for (unsigned i = 0; i < BL_POOLS_RESERVED; i++)
-        look_through_stranded(&all_stranded[i]);
+    look_through_stranded(self, all);
     bl_locals_each(look_if_worth, &look);
+}
+
+void bl_sleepers_recall(struct bl_local *self) {
+    if (has_stranded(self))
+        look_through_stranded(self, false);
 }
 
 bool bl_sleepers_have(uint32_t index) {
     return bl_load_relaxed(&all_stranded[index].pages) > 0;
 }
 
-static struct bl_page *next_stranded(struct stranded *list) {
+static uintptr_t take_remote(struct bl_page *page) {
+    const uintptr_t remote = bl_exchange_acq_rel(&page->remote, 0);
+    bl_page_report_to(owner_of(page), page);
+    return remote;
+}
+
+// All under the lock, so that no fork finds the page on no list.
+static uintptr_t take_from(struct stranded *list) {
+    uintptr_t remote = 0;
     bl_lock_acquire(&bl_lock_pages);
     struct bl_page *page = list->first;
     if (page != NULL) {
         list->first = page->revived_next;
-        bl_sub_relaxed(&list->pages, 1);
+        add(&list->pages, (uint32_t)-1);
+        note_off(page);
+        remote = take_remote(page);
     }
     bl_lock_release(&bl_lock_pages);
-    return page;
-}
-
-static struct bl_block *take_remote(struct bl_page *page, uint32_t *count) {
-    const uintptr_t remote = bl_exchange_acq_rel(&page->remote, 0);
-    bl_page_report_to((struct bl_local *)bl_load_relaxed(&page->owner), page);
-    *count = (uint32_t)(remote >> BL_REMOTE_COUNT_SHIFT);
-    return (struct bl_block *)(remote & BL_REMOTE_ADDRESS);
+    return remote;
 }
 
 struct bl_block *bl_sleepers_lend(struct bl_local *self,
@@ -165,12 +224,9 @@ struct bl_block *bl_sleepers_lend(struct bl_local *self,
     if (bl_sleepers_have_ripe())
         bl_sleepers_tend(self, false);
     struct stranded *list = &all_stranded[pool->index];
-    struct bl_block *blocks = NULL;
-    while (blocks == NULL && bl_load_relaxed(&list->pages) > 0) {
-        struct bl_page *page = next_stranded(list);
-        if (page == NULL)
-            break;
-        blocks = take_remote(page, count);
-    }
-    return blocks;
+    uintptr_t remote = 0;
+    while (remote == 0 && bl_load_relaxed(&list->pages) > 0)
+        remote = take_from(list);
+    *count = (uint32_t)(remote >> BL_REMOTE_COUNT_SHIFT);
+    return (struct bl_block *)(remote & BL_REMOTE_ADDRESS);
 }

@@ -8,6 +8,7 @@
 #include "sizes.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -146,6 +147,54 @@ static void handler(void) {
 TEST(fork_handlers_may_allocate) {
     assert_int_eq(pthread_atfork(handler, handler, handler), 0);
     fork_under_load(40, work_a_while, NULL);
+}
+
+// ---- fork while another thread gives back what was freed
+
+enum { MADE = 20000, FREED = MADE / 4 };
+static void *made[MADE]; // the first ones are freed by another thread
+static atomic_bool freed;
+
+static void *free_and_trim(void *unused) {
+    for (int i = 0; i < FREED; i++)
+        free(made[i]);
+    while (!atomic_load(&stop)) {
+        malloc_trim(0);
+        atomic_store(&freed, true);
+    }
+    return unused;
+}
+
+static int by_address(const void *a, const void *b) {
+    const uintptr_t p = *(const uintptr_t *)a, q = *(const uintptr_t *)b;
+    return (p > q) - (p < q);
+}
+
+static void find_what_was_freed(void *unused) {
+    (void)unused;
+    int found = 0;
+    malloc_trim(0);
+    for (int i = 0; i < FREED + 2000; i++) {
+        void *const p = malloc(1000);
+        found += bsearch(&p, made, FREED, sizeof p, by_address) != NULL;
+    }
+    expect_int_ge(found, FREED - 100);
+}
+
+// Of each of its pages some blocks are free. They were with another thread's
+// lists, or on their way, when the child was made.
+TEST(a_child_finds_what_others_freed) {
+    pthread_t thread;
+    for (int i = 0; i < MADE; i++)
+        made[i / 4 + i % 4 * FREED] = malloc(1000);
+    qsort(made, FREED, sizeof made[0], by_address);
+    assert_int_eq(pthread_create(&thread, NULL, free_and_trim, NULL), 0);
+    while (!atomic_load(&freed))
+        usleep(1000);
+    for (int i = 0; i < 30; i++)
+        bl_test_in_child(find_what_was_freed, NULL);
+    atomic_store(&stop, true);
+    pthread_join(thread, NULL);
 }
 
 // ---- fork in a handler that interrupts the heap, or another fork

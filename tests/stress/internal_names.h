@@ -23,6 +23,7 @@ static inline int internal_memalign(void **out, size_t align, size_t bytes) {
 #define realloc bl_realloc
 #define free bl_free
 #define malloc_usable_size bl_usable_size
+#define malloc_trim(pad) bl_heap_trim()
 #define posix_memalign internal_memalign
 #define STRESS_WITHOUT_FORKS 1 // the runtime's fork handlers are not linked
 

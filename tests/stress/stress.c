@@ -351,6 +351,8 @@ static void *sleepers_body(void *arg) {
             nap();
         if (w->number % 2 == 1)
             empty_batch(mine);
+        if (bl_random_below(&w->random, 64) == 0)
+            malloc_trim(0);
     }
     while (atomic_load(&mine->state) == BATCH_IN_HAND)
         nap();

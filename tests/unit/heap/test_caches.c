@@ -47,6 +47,28 @@ TEST(what_was_freed_last_is_handed_out_first) {
     bl_local_check(bl_self);
 }
 
+// Each refill counts towards the next purge, also one from the thread's own
+// pages: it may never need another.
+TEST(who_takes_no_page_gives_back_what_is_idle_all_the_same) {
+    fake_os_install();
+    make_all(200);
+    void *const large = bl_malloc(64 * BL_HUGE_SIZE);
+    bl_free(large);
+    expect_size_ge(bl_load_relaxed(&bl_stats.units_warm_now), 1);
+    fake_os_advance_ms(60 * 1000);
+    const size_t fresh = bl_stats.pages_fresh;
+    for (int turns = 0; turns < 10; turns++) {
+        for (int i = 0; i < BLOCKS; i++)
+            if (i % 4 != 0)
+                bl_free(block[i]);
+        for (int i = 0; i < BLOCKS; i++)
+            if (i % 4 != 0)
+                block[i] = bl_malloc(200);
+    }
+    expect_size_eq(bl_stats.pages_fresh, fresh);
+    expect_size_eq(bl_load_relaxed(&bl_stats.units_warm_now), 0);
+}
+
 static size_t cached(void) {
     size_t blocks = 0;
     for (unsigned i = 0; i < BL_POOLS_RESERVED; i++)
@@ -179,148 +201,6 @@ TEST(other_threads_blocks_are_cached_but_for_small_ones) {
 #define OTHERS 20 // fewer than a cache that has not grown takes
 
 static pthread_barrier_t turn;
-
-// Makes blocks, sleeps while another thread frees them and asks for as many of
-// another size, and goes on.
-static void *make_and_sleep(void *unused) {
-    (void)unused;
-    make_all(1000);
-    pthread_barrier_wait(&turn);
-    pthread_barrier_wait(&turn);
-    bl_local_check(bl_self);
-    make_all(1000);
-    free_all();
-    bl_local_check(bl_self);
-    bl_local_detach();
-    return NULL;
-}
-
-TEST(whole_pages_of_a_thread_that_sleeps_serve_others) {
-    fake_os_install();
-    static void *other[BLOCKS];
-    pthread_t thread;
-    assert_int_eq(pthread_barrier_init(&turn, NULL, 2), 0);
-    assert_int_eq(pthread_create(&thread, NULL, make_and_sleep, NULL), 0);
-    pthread_barrier_wait(&turn);
-    const size_t before = bl_stats.units_now;
-    free_all();
-    for (int i = 0; i < BLOCKS; i++)
-        other[i] = bl_malloc(500);
-    expect_size_le(bl_stats.units_now, before);
-    for (int i = 0; i < BLOCKS; i++)
-        bl_free(other[i]);
-    bl_local_check(bl_self);
-    pthread_barrier_wait(&turn);
-    assert_int_eq(pthread_join(thread, NULL), 0);
-    bl_heap_check();
-}
-
-// ---------------------------------------------------------------------------
-// What a sleeper's pages have on `remote` serves others before they are whole.
-
-enum { SPREAD = 4, SPREAD_BLOCKS = BLOCKS / SPREAD };
-
-static void *make_and_nap(void *bytes) {
-    make_all(*(const size_t *)bytes);
-    pthread_barrier_wait(&turn);
-    pthread_barrier_wait(&turn);
-    bl_local_check(bl_self);
-    for (int i = 0; i < BLOCKS; i++)
-        if (i % SPREAD != 0)
-            bl_free(block[i]);
-    bl_local_check(bl_self);
-    bl_local_detach();
-    return NULL;
-}
-
-static bool is_one_of_block(const void *p) {
-    for (int i = 0; i < BLOCKS; i += SPREAD)
-        if (p == block[i])
-            return true;
-    return false;
-}
-
-// How many of them lie where there were blocks before.
-static size_t make_others(void **other, int many, size_t bytes) {
-    size_t lent = 0;
-    for (int i = 0; i < many; i++) {
-        other[i] = bl_malloc(bytes);
-        lent += is_one_of_block(other[i]);
-    }
-    return lent;
-}
-
-// Another thread makes blocks and sleeps while this one frees some of each
-// page, and then makes some, which lie where those lay.
-static void replace_what_a_sleeper_made(size_t bytes, int many) {
-    static void *other[SPREAD_BLOCKS];
-    pthread_t thread;
-    fake_os_install();
-    assert_int_eq(pthread_barrier_init(&turn, NULL, 2), 0);
-    assert_int_eq(pthread_create(&thread, NULL, make_and_nap, &bytes), 0);
-    pthread_barrier_wait(&turn);
-    for (int i = 0; i < BLOCKS; i += SPREAD)
-        bl_free(block[i]);
-    expect_size_ge(make_others(other, many, bytes), (size_t)many - 10);
-    bl_local_check(bl_self);
-    // Now some lie with the sleeper's page, some in a cache, some in use.
-    for (int i = 0; i < many; i += 2)
-        bl_free(other[i]);
-    pthread_barrier_wait(&turn);
-    assert_int_eq(pthread_join(thread, NULL), 0);
-    for (int i = 1; i < many; i += 2)
-        bl_free(other[i]);
-    bl_local_check(bl_self);
-    bl_heap_trim();
-    expect_size_eq(in_use(), 0);
-    expect_size_le(bl_stats.units_now, 2); // nobody has kept a page of theirs
-    bl_heap_check();
-}
-
-TEST(what_a_thread_that_sleeps_does_not_collect_serves_others) {
-    replace_what_a_sleeper_made(1000, SPREAD_BLOCKS);
-}
-
-TEST(pages_that_nobody_borrowed_from_go_back_after_all) {
-    replace_what_a_sleeper_made(1000, SPREAD_BLOCKS / 2);
-}
-
-// In a small heap of several threads, a size that has nothing left borrows from
-// a larger class, but not before what was left in its own.
-TEST(what_a_sleeper_does_not_collect_comes_before_a_lender) {
-    replace_what_a_sleeper_made(700, SPREAD_BLOCKS);
-}
-
-// It leaves each page with some blocks in use, so all of them are global.
-static void *make_and_end(void *unused) {
-    (void)unused;
-    make_all(1000);
-    for (int i = 0; i < BLOCKS; i += SPREAD)
-        bl_free(block[i]);
-    bl_local_detach();
-    return NULL;
-}
-
-TEST(whole_pages_of_a_thread_that_ended_serve_other_sizes) {
-    static void *other[BLOCKS];
-    pthread_t thread;
-    fake_os_install();
-    bl_free(bl_malloc(1000)); // this thread has a local of its own
-    assert_int_eq(pthread_create(&thread, NULL, make_and_end, NULL), 0);
-    assert_int_eq(pthread_join(thread, NULL), 0);
-    const struct bl_pool *pool = bl_page_at(bl_small_offset(block[1]))->pool;
-    expect_size_ge(bl_load_relaxed(&pool->global_pages), 500);
-    const size_t before = bl_stats.units_now;
-    for (int i = 0; i < BLOCKS; i++)
-        if (i % SPREAD != 0)
-            bl_free(block[i]);
-    for (int i = 0; i < BLOCKS; i++)
-        other[i] = bl_malloc(500);
-    expect_size_le(bl_stats.units_now, before);
-    for (int i = 0; i < BLOCKS; i++)
-        bl_free(other[i]);
-    bl_heap_check();
-}
 
 // What this thread knows of the heap is old when it is given blocks.
 static void *cache_what_others_made(void *unused) {
