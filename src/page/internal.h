@@ -113,10 +113,10 @@ void bl_sleepers_note(struct bl_local *owner);
 // Many pages of another thread may be.
 bool bl_sleepers_have_ripe(void);
 // Takes back the whole ones and strands the ripe ones of the threads that have
-// many, or `all`.
+// many, or `all`; what is stranded of `self` goes to its list of reports.
 void bl_sleepers_tend(struct bl_local *self, bool all);
-// Puts what is stranded of the thread's own pages on its list of reports, where
-// that is a good part of all.
+// The latter, where that is a good part of what is stranded, or much of it may
+// be whole.
 void bl_sleepers_recall(struct bl_local *self);
 // Pages of class `index` are stranded.
 bool bl_sleepers_have(uint32_t index);

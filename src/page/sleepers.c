@@ -24,13 +24,13 @@ static struct stranded {
 } all_stranded[BL_POOLS_RESERVED];
 
 static _Atomic(uint32_t) stranded_pages; // of all classes
-// lock:bl_lock_locals, about so many pages became ripe since these were looked
-// through.
-static uint32_t ripe_since;
+// About so many pages became ripe, or whole, since these were looked through.
+static _Atomic(uint32_t) ripe_since;
 
 static _Atomic(bool) ripe_reports; // another may have many ripe pages
 
 void bl_sleepers_note(struct bl_local *owner) {
+    bl_add_relaxed(&ripe_since, 1);
     if (bl_add_relaxed(&owner->ripe, 1) % BL_PAGES_WORTH_A_LOOK ==
         BL_PAGES_WORTH_A_LOOK - 1)
         bl_store_relaxed(&ripe_reports, true);
@@ -38,12 +38,13 @@ void bl_sleepers_note(struct bl_local *owner) {
 
 bool bl_sleepers_have_ripe(void) { return bl_load_relaxed(&ripe_reports); }
 
-// Takes all the blocks of a page, so that nobody can hand one out meanwhile:
-// its owner collects them where it is the current page, which is not full, and
-// gets them back. Pairs with the swap of remote_push(): who has the blocks has
-// seen what was done to the page before they were freed; and with
-// bl_full_push(). The owner of a full page has no hold on it but by blocks of
-// its own, on no list of its; and where all blocks are remote it has none.
+// Takes all the blocks of a page, so that its owner cannot hand one out
+// meanwhile: it would collect them if this were its current page. Such a page
+// is not full, and gets its blocks back. The owner of a full page has no hold
+// on it but by blocks of its own, on no list of its; and where all blocks are
+// remote it has none. Pairs with the swap of remote_push(): who has the blocks
+// has seen what was done to the page before they were freed; and with
+// bl_full_push().
 static bool claim_whole(struct bl_page *page) {
     uintptr_t remote = bl_load_relaxed(&page->remote);
     const uint32_t whole = bl_load_relaxed(&page->whole);
@@ -70,8 +71,11 @@ static struct bl_local *owner_of(const struct bl_page *page) {
 }
 
 // Counts written under bl_lock_pages, and read without.
-static void add(_Atomic(uint32_t) *count, uint32_t more) {
-    bl_store_relaxed(count, bl_load_relaxed(count) + more);
+static void count_up(_Atomic(uint32_t) *count) {
+    bl_store_relaxed(count, bl_load_relaxed(count) + 1);
+}
+static void count_down(_Atomic(uint32_t) *count) {
+    bl_store_relaxed(count, bl_load_relaxed(count) - 1);
 }
 
 static void strand(struct bl_page *page) {
@@ -79,16 +83,16 @@ static void strand(struct bl_page *page) {
     bl_lock_acquire(&bl_lock_pages);
     page->revived_next = list->first;
     list->first = page;
-    add(&list->pages, 1);
-    add(&stranded_pages, 1);
-    add(&owner_of(page)->stranded, 1);
+    count_up(&list->pages);
+    count_up(&stranded_pages);
+    count_up(&owner_of(page)->stranded);
     bl_lock_release(&bl_lock_pages);
 }
 
 // It is off its list. Caller holds bl_lock_pages.
-static void note_off(const struct bl_page *page) {
-    add(&stranded_pages, (uint32_t)-1);
-    add(&owner_of(page)->stranded, (uint32_t)-1);
+static void count_off(const struct bl_page *page) {
+    count_down(&stranded_pages);
+    count_down(&owner_of(page)->stranded);
 }
 
 // Pages of pools that may be deleted are only in the hands of who has
@@ -98,7 +102,7 @@ static bool may_drop(struct bl_page *page) {
 }
 
 // Of a page that was taken off a list; false: it is back with its owner.
-static bool put(struct bl_page *page, const struct bl_local *self) {
+static bool sort_page(struct bl_page *page, const struct bl_local *self) {
     struct bl_local *owner = owner_of(page);
     if (may_drop(page)) {
         bl_page_drop(page);
@@ -112,11 +116,11 @@ static bool put(struct bl_page *page, const struct bl_local *self) {
     return false;
 }
 
-static uint32_t put_all(struct bl_page *page, const struct bl_local *self) {
+static uint32_t sort_pages(struct bl_page *page, const struct bl_local *self) {
     uint32_t back = 0;
     while (page) {
         struct bl_page *next = page->revived_next;
-        back += !put(page, self);
+        back += !sort_page(page, self);
         page = next;
     }
     return back;
@@ -125,7 +129,7 @@ static uint32_t put_all(struct bl_page *page, const struct bl_local *self) {
 static void look_through(struct bl_local *from, const struct bl_local *self) {
     bl_store_relaxed(&from->ripe, 0);
     const uint32_t back =
-        put_all(bl_exchange_acquire(&from->revived, NULL), self);
+        sort_pages(bl_exchange_acquire(&from->revived, NULL), self);
     // Of them it looked at in vain.
     bl_store_relaxed(&from->ripe_worth, back / 4);
 }
@@ -145,9 +149,9 @@ static void look_through_list(struct stranded *list,
     list->first = NULL;
     bl_store_relaxed(&list->pages, 0);
     for (const struct bl_page *page = first; page; page = page->revived_next)
-        note_off(page);
+        count_off(page);
     bl_lock_release(&bl_lock_pages);
-    put_all(first, self);
+    sort_pages(first, self);
 }
 
 // Many, and of all a good part.
@@ -157,14 +161,19 @@ static bool has_stranded(const struct bl_local *self) {
            own >= bl_load_relaxed(&stranded_pages) / 8;
 }
 
+// A quarter may be whole.
+static bool stranded_are_worth_a_look(void) {
+    const uint32_t stranded = bl_load_relaxed(&stranded_pages);
+    return stranded >= BL_PAGES_WORTH_A_LOOK &&
+           bl_load_relaxed(&ripe_since) >= stranded / 4;
+}
+
 // Some may be whole by now, and `self` takes up its own. With the lock, so that
 // no fork finds them on no list.
 static void look_through_stranded(struct bl_local *self, bool all) {
     bl_lock_acquire(&bl_lock_locals);
-    ripe_since += BL_PAGES_WORTH_A_LOOK;
-    if (all || has_stranded(self) ||
-        ripe_since >= bl_load_relaxed(&stranded_pages) / 4) {
-        ripe_since = 0;
+    if (all || has_stranded(self) || stranded_are_worth_a_look()) {
+        bl_store_relaxed(&ripe_since, 0);
         for (unsigned i = 0; i < BL_POOLS_RESERVED; i++)
             look_through_list(&all_stranded[i], self);
     }
@@ -190,7 +199,7 @@ void bl_sleepers_tend(struct bl_local *self, bool all) {
 }
 
 void bl_sleepers_recall(struct bl_local *self) {
-    if (has_stranded(self))
+    if (has_stranded(self) || stranded_are_worth_a_look())
         look_through_stranded(self, false);
 }
 
@@ -211,8 +220,8 @@ static uintptr_t take_from(struct stranded *list) {
     struct bl_page *page = list->first;
     if (page != NULL) {
         list->first = page->revived_next;
-        add(&list->pages, (uint32_t)-1);
-        note_off(page);
+        count_down(&list->pages);
+        count_off(page);
         remote = take_remote(page);
     }
     bl_lock_release(&bl_lock_pages);

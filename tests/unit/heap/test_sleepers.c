@@ -50,8 +50,11 @@ static size_t page_bytes(void) {
 
 // Begins a thread that waits twice: here, and in finish().
 static pthread_t start(void *(*body)(void *), void *argument) {
+    static bool is_first = true;
     pthread_t thread;
-    assert_int_eq(pthread_barrier_init(&turn, NULL, 2), 0);
+    if (is_first)
+        assert_int_eq(pthread_barrier_init(&turn, NULL, 2), 0);
+    is_first = false;
     assert_int_eq(pthread_create(&thread, NULL, body, argument), 0);
     pthread_barrier_wait(&turn);
     return thread;
@@ -188,6 +191,49 @@ TEST(whole_pages_of_a_thread_that_ended_serve_other_sizes) {
     expect_size_ge(bl_load_relaxed(&pool->global_pages), 500);
     free_spread(1, SPREAD);
     expect_room_for_other_sizes();
+}
+
+enum { PHASES = 4 };
+static pthread_barrier_t end;
+
+static void ask_for_room(void) {
+    void *large[8];
+    for (int i = 0; i < 8; i++)
+        large[i] = bl_malloc(500 * BL_KIB);
+    for (int i = 0; i < 8; i++)
+        bl_free(large[i]);
+}
+
+static void *make_and_stay(void *bytes) {
+    make_all(*(const size_t *)bytes);
+    pthread_barrier_wait(&turn);
+    pthread_barrier_wait(&end);
+    bl_local_detach();
+    return NULL;
+}
+
+// Their pages are stranded all at once, and become whole later, when nobody
+// asks for their class any more.
+TEST(pages_that_become_whole_when_stranded_serve_other_sizes) {
+    static size_t bytes[PHASES] = {1750, 2000, 2500, 3000};
+    pthread_t thread[PHASES];
+    size_t units[PHASES];
+    fake_os_install();
+    bl_free(bl_malloc(20000));
+    assert_int_eq(pthread_barrier_init(&end, NULL, PHASES + 1), 0);
+    for (int i = 0; i < PHASES; i++) {
+        thread[i] = start(make_and_stay, &bytes[i]);
+        units[i] = bl_stats.units_now;
+        free_spread(0, 1);
+        ask_for_room();
+        free_spread(1, SPREAD);
+        ask_for_room();
+    }
+    expect_size_le(units[PHASES - 1], units[0] * 2);
+    pthread_barrier_wait(&end);
+    for (int i = 0; i < PHASES; i++)
+        assert_int_eq(pthread_join(thread[i], NULL), 0);
+    bl_heap_check();
 }
 
 // ---------------------------------------------------------------------------
