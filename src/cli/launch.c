@@ -170,15 +170,28 @@ struct watch {
     int interrupt; // the last signal that asked this command to end
 };
 
+static void note_interrupt(struct watch *w, int signal) {
+    if (signal == SIGINT || signal == SIGQUIT || signal == SIGTERM ||
+        signal == SIGHUP)
+        w->interrupt = signal;
+}
+
 static void pass_on(struct watch *w, const siginfo_t *info) {
     const int signal = info->si_signo;
     const bool from_kernel = info->si_code > 0;
     const bool to_group = bl_bystander_was_sent(&w->bystander, signal);
     if (!from_kernel && !to_group && info->si_pid != w->pid)
         kill(w->pid, signal);
-    if (signal == SIGINT || signal == SIGQUIT || signal == SIGTERM ||
-        signal == SIGHUP)
-        w->interrupt = signal;
+    note_interrupt(w, signal);
+}
+
+// The program may end by a signal of the terminal before this command has taken
+// its own, which would end it as soon as signals are given back.
+static void take_pending(struct watch *w) {
+    const struct timespec none = {0, 0};
+    int signal = 0;
+    while ((signal = sigtimedwait(&w->signals->watched, NULL, &none)) > 0)
+        note_interrupt(w, signal);
 }
 
 // One stop, also where the terminal has sent the signal to this command, too;
@@ -252,6 +265,7 @@ static void watch(struct watch *w, struct bl_result *out) {
     struct rusage usage = {0};
     bl_sampler_init(&w->sampler, w->pid);
     const int status = wait_watching(w, &usage);
+    take_pending(w);
     out->interrupt = w->interrupt;
     take_usage(out, status, &usage);
     take_samples(out, &w->sampler);
