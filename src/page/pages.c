@@ -304,7 +304,7 @@ struct bl_page *bl_entry_fresh_page(struct bl_entry *entry,
     if (page == NULL)
         return NULL;
     bl_chain_push_first(entry, page);
-    has_block(page);
+    carve(page);
     return page;
 }
 
