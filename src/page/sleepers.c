@@ -4,13 +4,13 @@
 // to collect them. (A first thread makes all the work, waits for those that do
 // it, and each of these replaces block after block by one of its own.)
 //
-// A page is *ripe* when an eighth of its blocks are on `remote`, and *whole*
-// when all are. A thread that needs a page looks through the reports of those
-// threads that have many such pages: whole pages become slices again, ripe ones
-// are *stranded*, put on a list of their class. From there any thread takes the
-// blocks on `remote` into its cache. There they are what they were, in use for
-// their page, so nothing changes for the owner; and what is freed of them goes
-// back to the page in time, and makes it ripe anew.
+// A page is *ripe* when an eighth of its blocks, and at least four, are on
+// `remote`, and *whole* when all are. A thread that needs a page looks through
+// the reports of those threads that have many such pages: whole pages become
+// slices again, ripe ones are *stranded*, put on a list of their class. From
+// there any thread takes the blocks on `remote` into its cache. There they are
+// what they were, in use for their page, so nothing changes for the owner; and
+// what is freed of them goes back to the page in time, and makes it ripe anew.
 //
 // Who takes a list of reports, or a page off a list of stranded ones, alone may
 // retire that page, and else puts it back on its owner's list: a page stays

@@ -25,6 +25,13 @@ static void make_all(size_t bytes) {
     }
 }
 
+// What a thread of start() does first: the others go on, until finish().
+static void make_and_wait(size_t bytes) {
+    make_all(bytes);
+    pthread_barrier_wait(&turn);
+    pthread_barrier_wait(&turn);
+}
+
 static void free_all(void) {
     for (int i = 0; i < BLOCKS; i++)
         bl_free(block[i]);
@@ -87,9 +94,7 @@ static void expect_room_for_other_sizes(void) {
 // another size, and goes on.
 static void *make_and_sleep(void *unused) {
     (void)unused;
-    make_all(1000);
-    pthread_barrier_wait(&turn);
-    pthread_barrier_wait(&turn);
+    make_and_wait(1000);
     bl_local_check(bl_self);
     make_all(1000);
     free_all();
@@ -111,9 +116,7 @@ TEST(whole_pages_of_a_thread_that_sleeps_serve_others) {
 // What a sleeper's pages have on `remote` serves others before they are whole.
 
 static void *make_and_nap(void *bytes) {
-    make_all(*(const size_t *)bytes);
-    pthread_barrier_wait(&turn);
-    pthread_barrier_wait(&turn);
+    make_and_wait(*(const size_t *)bytes);
     bl_local_check(bl_self);
     free_spread(1, SPREAD);
     bl_local_check(bl_self);
@@ -269,9 +272,7 @@ TEST(stranded_pages_serve_other_sizes_of_their_owner) {
 
 static void *make_free_some_and_end(void *unused) {
     (void)unused;
-    make_all(1000);
-    pthread_barrier_wait(&turn); // the other frees some, and trims
-    pthread_barrier_wait(&turn);
+    make_and_wait(1000); // the other frees some, and trims
     free_spread(1, 2);
     bl_local_detach();
     return NULL;
@@ -295,9 +296,7 @@ enum { BLOCKS_A_PAGE = BL_SLICE_BYTES / 1024, SOME_PAGES = 70 };
 
 static void *make_twice(void *unused) {
     (void)unused;
-    make_all(1000); // some 600 pages
-    pthread_barrier_wait(&turn);
-    pthread_barrier_wait(&turn);
+    make_and_wait(1000); // some 600 pages
     for (int i = SOME_PAGES * BLOCKS_A_PAGE; i < BLOCKS; i++)
         if (i % BLOCKS_A_PAGE != 0)
             bl_free(block[i]);
