@@ -33,6 +33,9 @@
 // `visit` after each call: behind that is its end.
 enum { NAME = 0, ALL_SIGNALS = 16, MASK = 24, BEGIN = 32, STUB_BYTES = 176 };
 static const char visitor_name[16] = "bigleaf-visitor";
+// Of its name: the stub's first word is written first and cleared last, so it
+// tells what a killed command has left at any moment.
+enum { MARK_BYTES = sizeof(long) };
 
 struct stub {
     unsigned char bytes[STUB_BYTES];
@@ -182,7 +185,7 @@ static enum bl_hold_result find_room(struct bl_visitor *v) {
         v->system_call = find_call(&vdso);
         const bool empty = is_zero(room, STUB_BYTES);
         if (v->system_call == 0 ||
-            (!empty && memcmp(room, visitor_name, sizeof visitor_name) != 0))
+            (!empty && memcmp(room, visitor_name, MARK_BYTES) != 0))
             return BL_HOLD_UNFIT;
         home = bl_target_has_thread(v->pid, visitor_name) ? 0 : home + 1;
         if (empty || home > HOME_TRIES)

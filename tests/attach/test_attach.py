@@ -29,6 +29,7 @@ COMMAND = os.environ["BIGLEAF_COMMAND"]
 HOARD = os.environ["BIGLEAF_HOARD"]
 ROOT = os.geteuid() == 0
 WITHOUT_NICE = ["setpriv", "--bounding-set=-sys_nice"] if ROOT else []
+STUB_BYTES = 176  # as in src/os/visitor.c
 libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -140,15 +141,35 @@ class Served(unittest.TestCase):
             run(str(process.pid))
             self.assertEqual(self.vdso(process.pid), before)
 
+    def test_killed_between_two_words_of_the_stub(self) -> None:
+        with hoard(16) as process:
+            _, end = self.vdso_range(process.pid)
+            before = self.vdso(process.pid)
+            try:
+                with open(f"/proc/{process.pid}/mem", "r+b", buffering=0) as memory:
+                    memory.seek(end - STUB_BYTES)
+                    memory.write(b"bigleaf-")
+            except OSError as error:
+                self.skipTest(f"the vdso cannot be written to: {error}")
+            done = run("--json", str(process.pid))
+            one = json.loads(done.stdout)["processes"][0]
+            self.assertTrue(one["attached"], one["reason"])
+            self.assertGreater(one["stops"], 0)
+            self.assertEqual(self.vdso(process.pid), before)
+
     @staticmethod
-    def vdso(pid: int) -> bytes:
+    def vdso_range(pid: int) -> tuple[int, int]:
         for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
             if line.endswith("[vdso]"):
                 start, end = (int(x, 16) for x in line.split()[0].split("-"))
-                with open(f"/proc/{pid}/mem", "rb") as memory:
-                    memory.seek(start)
-                    return memory.read(end - start)
+                return start, end
         raise unittest.SkipTest("no vdso")
+
+    def vdso(self, pid: int) -> bytes:
+        start, end = self.vdso_range(pid)
+        with open(f"/proc/{pid}/mem", "rb") as memory:
+            memory.seek(start)
+            return memory.read(end - start)
 
     def test_twice_does_nothing_more(self) -> None:
         with hoard(16) as process:
