@@ -57,9 +57,13 @@ static int refuse(const struct job *j, const char *why) {
     return BL_EXIT_USAGE;
 }
 
-static int failed(const struct job *j, const char *what) {
-    bl_say(j->command, "%s: cannot %s: %s", j->file, what, strerror(errno));
+static int cannot(const struct job *j, const char *file, const char *what) {
+    bl_say(j->command, "%s: cannot %s: %s", file, what, strerror(errno));
     return BL_EXIT_MACHINE;
+}
+
+static int failed(const struct job *j, const char *what) {
+    return cannot(j, j->file, what);
 }
 
 static bool read_trailer(struct job *j) {
@@ -163,19 +167,29 @@ static int unmark(struct job *j) {
     return status;
 }
 
+// The new file would take the place of whatever has that name.
+static bool is_special(const char *name) {
+    struct stat s;
+    return lstat(name, &s) == 0 && !S_ISREG(s.st_mode);
+}
+
 static int write_new(struct job *j) {
     const char *target = j->output ? j->output : j->file;
+    if (is_special(target)) {
+        bl_say(j->command, "%s: is no plain file, and is left alone", target);
+        return BL_EXIT_USAGE;
+    }
     j->temporary = bl_xprintf("%s.bigleaf-XXXXXX", target);
     j->out = mkostemp(j->temporary, O_CLOEXEC);
     if (j->out < 0)
-        return failed(j, "write beside it");
+        return cannot(j, target, "write beside it");
     int status = j->undo ? unmark(j) : mark(j);
     if (!status && !j->output &&
         fchown(j->out, j->facts.owner, (gid_t)-1) != 0 && geteuid() == 0)
         status = failed(j, "keep its owner");
     if (!status && (fchmod(j->out, j->facts.mode) != 0 || fsync(j->out) != 0 ||
                     rename(j->temporary, target) != 0))
-        status = failed(j, "put the new file in place");
+        status = cannot(j, target, "put the new file in place");
     if (status)
         unlink(j->temporary);
     close(j->out);
@@ -185,8 +199,10 @@ static int write_new(struct job *j) {
 
 static int examine(struct job *j) {
     j->fd = bl_file_open(j->file);
-    if (j->fd < 0 || bl_file_facts(j->fd, &j->facts) < 0 || !j->facts.regular)
-        return refuse(j, "cannot be read as a file");
+    if (j->fd < 0)
+        return refuse(j, strerror(-j->fd));
+    if (bl_file_facts(j->fd, &j->facts) < 0 || !j->facts.regular)
+        return refuse(j, "is no plain file");
     const char *wrong = bl_elf_read(j->fd, j->facts.size, &j->elf);
     if (wrong)
         return refuse(j, wrong);
@@ -234,7 +250,9 @@ int bl_align_main(const struct bl_command *self, int argc, char **argv) {
     if (step != BL_STEP_END)
         return step == BL_STEP_HELP ? 0 : BL_EXIT_USAGE;
     if (argc - cursor.at != 1)
-        return bl_usage(self, "one FILE is needed");
+        return bl_usage(self, "one FILE is needed, behind all options");
+    if (j.output && !j.output[0])
+        return bl_usage(self, "--output= needs the name of a file");
     return align(&j, argv[cursor.at]);
 }
 

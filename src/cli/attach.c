@@ -228,9 +228,10 @@ static int fault_of(const struct bl_command *self, const struct request *r,
     if (r->all && r->watch)
         return bl_usage(self, "--all and --watch do not go together");
     if (r->all && words)
-        return bl_usage(self, "--all takes no PID");
+        return bl_usage(self, "--all takes no PID, and no other word");
     if (!r->all && words != 1)
-        return bl_usage(self, "one PID is needed, or --all");
+        return bl_usage(self, "one PID is needed, behind the options, or "
+                              "--all");
     if (!r->all && (r->size_given || r->user_given))
         return bl_usage(self, "--min-rss and --user go with --all");
     return 0;

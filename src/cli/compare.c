@@ -16,8 +16,11 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#define BASE "base"
+#define BIGLEAF "bigleaf"
 #define MOST_VARIANTS 16
 #define DEFAULT_RUNS 5
 #define MOST_RUNS 1000
@@ -41,6 +44,7 @@ struct compare {
     size_t runs;
     const char *json_file; // NULL: none
     FILE *json;
+    bool json_is_new;
     struct bl_output_rules rules;
     struct variant variants[MOST_VARIANTS];
     size_t variant_count;
@@ -146,6 +150,13 @@ static bool take_ignore(struct compare *c, const char *pattern) {
     return true;
 }
 
+static bool is_taken(const struct compare *c, const char *name) {
+    bool taken = strcmp(name, BASE) == 0 || strcmp(name, BIGLEAF) == 0;
+    for (size_t v = 2; v < c->variant_count && !taken; v++)
+        taken = strcmp(name, c->variants[v].name) == 0;
+    return taken;
+}
+
 static bool begins_assignment(const char *p) {
     const size_t n = strspn(p, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                "abcdefghijklmnopqrstuvwxyz0123456789_");
@@ -166,8 +177,14 @@ static bool take_variant(struct compare *c, const char *text) {
                  "wrong value '%s' for --variant: NAME:VAR=VALUE,...", text);
         return false;
     }
+    char *own = bl_xprintf("%.*s", (int)name, text);
+    if (is_taken(c, own)) {
+        bl_usage(c->command, "--variant %s: that name is taken", own);
+        free(own);
+        return false;
+    }
     struct variant *v = &c->variants[c->variant_count++];
-    *v = (struct variant){.name = bl_xprintf("%.*s", (int)name, text)};
+    *v = (struct variant){.name = own};
     v->plan.why = bl_xprintf("as the variant says: %s", text + name + 1);
     v->plan.mechanism = BL_MECHANISM_NONE;
     for (const char *p = text + name + 1; *p;) {
@@ -232,6 +249,11 @@ static void fill_standard_streams(void) {
         close(file);
 }
 
+static bool waits_in_a_pipe(int file) {
+    int bytes = 0;
+    return ioctl(file, FIONREAD, &bytes) == 0 && bytes > 0;
+}
+
 // Every run must read the same: a file is read from the same place each time,
 // anything else is nothing.
 static void open_input(struct compare *c) {
@@ -239,6 +261,9 @@ static void open_input(struct compare *c) {
     c->input = c->input_start >= 0 && !isatty(STDIN_FILENO)
                    ? STDIN_FILENO
                    : open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (c->input != STDIN_FILENO && waits_in_a_pipe(STDIN_FILENO))
+        bl_say(c->command, "standard input is no file, so the program finds "
+                           "it empty: give it as a file (< FILE)");
 }
 
 static FILE *scratch(const struct compare *c) {
@@ -265,12 +290,24 @@ static void show_end_of(FILE *err) {
         fprintf(stderr, "its standard error ended:\n%s", text);
 }
 
+// Reasoners end with 10, 20, or 30 for both, where they have an answer.
+static bool is_success(int status) {
+    return status == 0 || status == 10 || status == 20 || status == 30;
+}
+
 static void judge(struct compare *c, FILE **out, FILE *err,
                   const struct bl_result *r, const char *name) {
     if (!c->reference) {
         c->reference = *out;
         c->reference_exit = r->exit_status;
         *out = NULL;
+        if (!is_success(r->exit_status)) {
+            bl_say(c->command,
+                   "the program ended with status %d: is that as "
+                   "it should be?",
+                   r->exit_status);
+            show_end_of(err);
+        }
         return;
     }
     char *where = NULL;
@@ -311,6 +348,25 @@ static void keep(struct compare *c, size_t variant,
     c->samples[c->sample_count++] = (struct sample){*result, variant};
 }
 
+// What a variant names for LD_PRELOAD and the loader passes over would leave a
+// run of base under its name.
+static int check_preload(const struct compare *c, const struct variant *v,
+                         FILE *err) {
+    char line[1024];
+    bool names_one = false;
+    for (size_t i = 0; i < v->plan.environment_count; i++)
+        names_one |= strcmp(v->plan.environment[i].name, "LD_PRELOAD") == 0;
+    rewind(err);
+    while (names_one && fgets(line, sizeof line, err)) {
+        if (!strstr(line, "LD_PRELOAD cannot be preloaded"))
+            continue;
+        bl_say(c->command, "%s: the loader said: %s", v->name,
+               strtok(line, "\n"));
+        return BL_EXIT_MACHINE;
+    }
+    return 0;
+}
+
 static int run_with(struct compare *c, size_t variant, size_t done,
                     size_t total, FILE **out, FILE *err) {
     const struct variant *v = &c->variants[variant];
@@ -328,7 +384,9 @@ static int run_with(struct compare *c, size_t variant, size_t done,
     int status = bl_launch(&what, &result);
     if (status == 0) {
         progress(c, done, total, v, &result);
-        judge(c, out, err, &result, v->name);
+        if (!result.interrupt)
+            judge(c, out, err, &result, v->name);
+        status = check_preload(c, v, err);
     }
     if (status == 0 && result.interrupt) {
         bl_say(c->command, "stopped by signal %d", result.interrupt);
@@ -405,12 +463,14 @@ static void text_deferral(FILE *out, const struct compare *c, size_t variant) {
             (!dearest || r->deferral.price_us > dearest->deferral.price_us))
             dearest = r;
     }
-    if (dearest)
-        fprintf(out,
-                "%s bought huge pages as it earned them: a fresh one takes "
-                "%.1f ms here; --pages=thp has them at once\n",
-                c->variants[variant].name,
+    if (!dearest)
+        return;
+    fprintf(out, "%s bought huge pages as it earned them: ",
+            c->variants[variant].name);
+    if (dearest->deferral.price_us > 0)
+        fprintf(out, "a fresh one takes %.1f ms here; ",
                 (double)dearest->deferral.price_us / 1e3);
+    fputs("--pages=thp has them at once\n", out);
 }
 
 static void report_text(FILE *out, const struct compare *c) {
@@ -428,6 +488,10 @@ static void report_text(FILE *out, const struct compare *c) {
     else
         fputs("exit status: differs\n", out);
     for (size_t v = 0; v < c->variant_count; v++) {
+        if (v == 0 && (c->program.runtime || c->program.needs_runtime))
+            fputs(BASE " has the runtime in the program switched off "
+                       "(BIGLEAF=off)\n",
+                  out);
         if (c->variants[v].plan.failed)
             fprintf(out, "%s has its heap by %s: %s\n", c->variants[v].name,
                     bl_mechanism_names[c->variants[v].plan.mechanism],
@@ -496,18 +560,17 @@ static void report_json(FILE *out, const struct compare *c) {
 // The two that are always there; the user's own follow.
 static int plan_variants(struct compare *c) {
     const struct bl_request plain = {.heap = BL_HEAP_NONE};
-    c->variants[0].name = bl_xstrdup("base");
-    c->variants[1].name = bl_xstrdup("bigleaf");
+    c->variants[0].name = bl_xstrdup(BASE);
+    c->variants[1].name = bl_xstrdup(BIGLEAF);
     c->variants[1].pages = bl_request_pages(&c->request);
     const int status =
         bl_plan_make(c->command, &plain, &c->program, &c->variants[0].plan);
-    free(c->variants[0].plan.why);
-    c->variants[0].plan.why = bl_xstrdup("the program unchanged, as base");
     return status ? status
                   : bl_plan_make(c->command, &c->request, &c->program,
                                  &c->variants[1].plan);
 }
 
+// What is in the file stays until there is a report.
 static int open_json(struct compare *c) {
     if (!c->json_file)
         return 0;
@@ -515,7 +578,8 @@ static int open_json(struct compare *c) {
         c->json = stdout;
         return 0;
     }
-    c->json = fopen(c->json_file, "we");
+    c->json_is_new = access(c->json_file, F_OK) != 0;
+    c->json = fopen(c->json_file, "ae");
     if (c->json)
         return 0;
     bl_say(c->command, "cannot write the report to %s: %s", c->json_file,
@@ -541,6 +605,22 @@ static void free_all(struct compare *c) {
     bl_request_free(&c->request);
 }
 
+static void report(struct compare *c) {
+    report_text(c->json == stdout ? stderr : stdout, c);
+    if (c->json && c->json != stdout)
+        (void)!ftruncate(fileno(c->json), 0); // it may be no plain file
+    if (c->json)
+        report_json(c->json, c);
+    c->json_is_new = false;
+}
+
+// Of runs that were stopped by a signal the whole rounds are reported.
+static void keep_whole_rounds(struct compare *c) {
+    c->runs = c->sample_count / c->variant_count;
+    while (c->sample_count > c->runs * c->variant_count)
+        bl_result_free(&c->samples[--c->sample_count].result);
+}
+
 static int compare_program(struct compare *c) {
     int status = open_json(c);
     if (status == 0)
@@ -549,11 +629,12 @@ static int compare_program(struct compare *c) {
         open_input(c);
         status = run_all(c);
     }
+    if (status > BL_EXIT_SIGNAL)
+        keep_whole_rounds(c);
+    if (status == 0 || (status > BL_EXIT_SIGNAL && c->runs > 0))
+        report(c);
     if (status)
         return status;
-    report_text(c->json == stdout ? stderr : stdout, c);
-    if (c->json)
-        report_json(c->json, c);
     return c->same_exit && c->sameness <= BL_SAME_TEXT ? 0 : 1;
 }
 
@@ -577,6 +658,8 @@ int bl_compare_main(const struct bl_command *self, int argc, char **argv) {
     c.argv = argv + cursor.at;
     fill_standard_streams();
     status = compare_program(&c);
+    if (c.json_is_new)
+        unlink(c.json_file);
     if (c.json && c.json != stdout && fclose(c.json) != 0) {
         bl_say(self, "the report in %s is not whole: %s", c.json_file,
                strerror(errno));

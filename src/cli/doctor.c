@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static void text_findings(const struct bl_machine *m,
                           const struct bl_findings *f) {
@@ -129,6 +130,11 @@ static int examine_machine(const char *root, bool json) {
     return status;
 }
 
+static bool is_folder(const char *name) {
+    struct stat s;
+    return stat(name, &s) == 0 && S_ISDIR(s.st_mode);
+}
+
 int bl_doctor_main(const struct bl_command *self, int argc, char **argv) {
     struct bl_cursor cursor = {
         .command = self, .argv = argv, .argc = argc, .at = 1};
@@ -146,11 +152,18 @@ int bl_doctor_main(const struct bl_command *self, int argc, char **argv) {
     }
     if (step != BL_STEP_END)
         return step == BL_STEP_HELP ? 0 : BL_EXIT_USAGE;
+    const int words = argc - cursor.at;
     if (clean)
-        return bl_clean_shadows(self);
-    if (argc - cursor.at > 1)
-        return bl_usage(self, "one program at a time");
-    if (cursor.at < argc)
+        return words || json || root
+                   ? bl_usage(self, "--clean goes with nothing else")
+                   : bl_clean_shadows(self);
+    if (words > 1)
+        return bl_usage(self, "one program at a time, behind the options");
+    if (root && words)
+        return bl_usage(self, "--root looks at a machine, not at a program");
+    if (words)
         return bl_doctor_program(&cursor, json);
+    if (root && !is_folder(root))
+        return bl_usage(self, "--root=%s: no folder", root);
     return examine_machine(root, json);
 }

@@ -108,6 +108,13 @@ static void use_streams(const struct bl_streams *streams) {
         dup2(streams->err, 2);
 }
 
+FILE *bl_open_report(const char *name) {
+    if (strcmp(name, "-") != 0)
+        return fopen(name, "we");
+    const int copy = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    return copy < 0 ? NULL : fdopen(copy, "w");
+}
+
 char *bl_scratch_file(void) {
     const char *places[] = {getenv("TMPDIR"), "/tmp", "/var/tmp", "/dev/shm"};
     for (size_t i = 0; i < BL_ARRAY_LEN(places); i++) {

@@ -102,6 +102,10 @@ int bl_launch_exec(const struct bl_command *command,
                    const struct bl_program *program, const struct bl_plan *plan,
                    char **argv);
 
+// To write a report to, closed on exec; "-": a copy of standard output, which
+// the program may close. NULL and errno.
+FILE *bl_open_report(const char *name);
+
 // Makes an empty file of a new name; NULL: no folder can be written.
 char *bl_scratch_file(void);
 

@@ -182,8 +182,29 @@ static char *off_reason(void) {
     return bl_xprintf("the environment says BIGLEAF=%s", getenv("BIGLEAF"));
 }
 
+// A runtime that is linked in would serve, whatever was asked for.
+static bool has_runtime(const struct bl_program *p) {
+    return p->runtime || p->needs_runtime;
+}
+
+static void switch_runtime_off(const struct bl_program *p,
+                               struct bl_plan *plan) {
+    if (has_runtime(p))
+        set(plan, "BIGLEAF", bl_xstrdup("off"));
+}
+
+static void plan_none(const struct bl_program *p, struct bl_plan *plan) {
+    switch_runtime_off(p, plan);
+    decide(plan, BL_MECHANISM_NONE, false,
+           bl_xstrdup(has_runtime(p)
+                          ? "asked for by --heap=none; the runtime in the "
+                            "program is switched off"
+                          : "asked for by --heap=none"));
+}
+
 static void plan_glibc(const struct bl_request *request,
                        const struct bl_program *p, struct bl_plan *plan) {
+    switch_runtime_off(p, plan);
     if (p->secure)
         decide(plan, BL_MECHANISM_NONE, true, secure_reason());
     else if (!p->tunable)
@@ -290,8 +311,7 @@ int bl_plan_make(const struct bl_command *command,
     }
     switch (request->heap) {
     case BL_HEAP_NONE:
-        decide(out, BL_MECHANISM_NONE, false,
-               bl_xstrdup("asked for by --heap=none"));
+        plan_none(program, out);
         break;
     case BL_HEAP_GLIBC:
         plan_glibc(request, program, out);
@@ -374,6 +394,8 @@ static void print_word(FILE *out, const char *word) {
 }
 
 void bl_plan_print(FILE *out, const struct bl_plan *plan, char **argv) {
+    if (plan->mechanism == BL_MECHANISM_INJECTED)
+        fprintf(out, "# %s, which no line for a shell does\n", plan->why);
     if (plan->environment_count)
         fputs("env ", out);
     for (size_t i = 0; i < plan->environment_count; i++) {

@@ -82,6 +82,8 @@ static bool take_option(const struct bl_cursor *c,
         request->geometry = c->value;
     else if (strcmp(name, "events") == 0)
         request->events = c->value;
+    else if (!c->value[0])
+        return wrong(c, "the name of a file");
     else if (strcmp(name, "json") == 0)
         names->json = c->value;
     else
@@ -92,7 +94,7 @@ static bool take_option(const struct bl_cursor *c,
 // Before the program starts, so that a mistake costs no run.
 static FILE *open_file(const struct bl_command *self, const char *name,
                        bool *fine) {
-    FILE *out = name ? fopen(name, "we") : NULL;
+    FILE *out = name ? bl_open_report(name) : NULL;
     if (name && !out) {
         bl_say(self, "cannot write %s: %s", name, strerror(errno));
         *fine = false;

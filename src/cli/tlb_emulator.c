@@ -209,6 +209,13 @@ static int report(struct run *r, const struct bl_result *result) {
         return BL_EXIT_MACHINE;
     }
     bl_misses_finish(&r->misses, request->policy);
+    if (r->misses.total.instructions == 0) {
+        bl_say(request->command,
+               "%s did not get as far as the program's first instruction: too "
+               "little memory (ulimit -v), or a program that it cannot load",
+               r->emulator.file);
+        return BL_EXIT_MACHINE;
+    }
     const struct bl_tlb_report report = {.request = request,
                                          .geometry = &r->geometry,
                                          .misses = &r->misses,

@@ -40,11 +40,13 @@ class Bigleaf:
         env: dict[str, str] | None = None,
         stdin: str | None = None,
         before: tuple[str, ...] = (),
+        cwd: Path | None = None,
         timeout: float = 60,
     ) -> Ended:
         done = subprocess.run(
             [*before, COMMAND, *words],
             env=self.environment(env),
+            cwd=cwd,
             input=stdin,
             stdin=None if stdin is not None else subprocess.DEVNULL,
             capture_output=True,

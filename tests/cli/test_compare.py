@@ -177,6 +177,68 @@ def test_variants_stand_beside_the_two(
     assert report["ratios"].keys() == {"bigleaf", "third"}
 
 
+def test_a_library_that_is_not_there_is_no_variant(bigleaf: Bigleaf) -> None:
+    ended = bigleaf(
+        "compare",
+        "--heap=none",
+        "-n1",
+        "--variant=x:LD_PRELOAD=/no/such.so",
+        "true",
+    )
+    assert ended.status == 3
+    assert "x: the loader said: " in ended.err
+    assert "/no/such.so" in ended.err.splitlines()[-1]
+
+
+def test_a_program_that_fails_is_told_of(
+    bigleaf: Bigleaf, tmp_path: Path
+) -> None:
+    for status, told in ((1, True), (10, False), (20, False)):
+        tool = script(tmp_path, f"echo no such file >&2; exit {status}")
+        ended = bigleaf("compare", "--heap=none", "-n1", tool)
+        assert ended.status == 0
+        assert (f"ended with status {status}" in ended.err) == told
+        assert ("no such file" in ended.err) == told
+
+
+def test_a_pipe_with_something_in_it_is_told_of(bigleaf: Bigleaf) -> None:
+    ended = bigleaf("compare", "--heap=none", "-n1", "cat", stdin="text\n")
+    assert ended.status == 0
+    assert "standard input is no file" in ended.err
+    ended = bigleaf("compare", "--heap=none", "-n1", "cat")
+    assert "standard input" not in ended.err
+
+
+@pytest.mark.parametrize("rounds", [0, 2])
+def test_stopped_early_it_reports_the_whole_rounds(
+    bigleaf: Bigleaf, tmp_path: Path, rounds: int
+) -> None:
+    """And what was in the file before stays where there is none."""
+    count = tmp_path / "count"
+    count.write_text("")
+    last = 2 * (rounds + 1) + 1
+    tool = script(
+        tmp_path,
+        f"echo x >>{count}; test $(wc -l <{count}) -lt {last} || "
+        "{ kill -INT $PPID; sleep 9; }",
+    )
+    new, old = tmp_path / "new.json", tmp_path / "old.json"
+    old.write_text("old")
+    for file in (new, old):
+        count.write_text("")
+        ended = bigleaf(
+            "compare", "--heap=none", "-n9", f"--json={file}", tool
+        )
+        assert ended.status == 128 + 2
+        assert "stopped by signal 2" in ended.err
+        assert (f"{rounds} rounds, one more" in ended.out) == (rounds > 0)
+    if rounds:
+        for file in (new, old):
+            assert len(json.loads(file.read_text())["runs"]) == 2 * rounds
+    else:
+        assert (new.exists(), old.read_text()) == (False, "old")
+
+
 def test_table_and_progress(bigleaf: Bigleaf, tmp_path: Path) -> None:
     ended = bigleaf("compare", "--heap=none", "-n1", "true")
     assert ended.status == 0

@@ -427,6 +427,14 @@ def test_text_report_goes_to_standard_error(
         assert word in ended.err
 
 
+def test_report_on_standard_output(bigleaf: Bigleaf, tmp_path: Path) -> None:
+    ended = bigleaf(
+        "run", "--heap=none", "--json", "--report=-", "true", cwd=tmp_path
+    )
+    assert json.loads(ended.out)["exit_status"] == 0
+    assert list(tmp_path.iterdir()) == []
+
+
 def process_line(pid: int, mib: int, cause: str, statistics: dict) -> str:
     """What a process of `mib` MiB of heap, all on base pages, writes."""
     empty = {"bytes": 0, "huge_bytes": 0, "hugetlb_bytes": 0, "pss_bytes": 0}

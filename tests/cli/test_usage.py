@@ -68,8 +68,48 @@ WRONG = [
     ),
     (("compare",), "bigleaf compare: no program given"),
     (
+        ("compare", "--variant=base:X=1", "true"),
+        "bigleaf compare: --variant base: that name is taken",
+    ),
+    (
+        ("compare", "--variant=j:X=1", "--variant=j:Y=1", "true"),
+        "bigleaf compare: --variant j: that name is taken",
+    ),
+    (
         ("doctor", "true", "false"),
-        "bigleaf doctor: one program at a time",
+        "bigleaf doctor: one program at a time, behind the options",
+    ),
+    (
+        ("doctor", "--clean", "true"),
+        "bigleaf doctor: --clean goes with nothing else",
+    ),
+    (
+        ("doctor", "--clean", "--json"),
+        "bigleaf doctor: --clean goes with nothing else",
+    ),
+    (
+        ("doctor", "--root=/no/such"),
+        "bigleaf doctor: --root=/no/such: no folder",
+    ),
+    (
+        ("doctor", "--root=/", "true"),
+        "bigleaf doctor: --root looks at a machine, not at a program",
+    ),
+    (
+        ("attach", "1", "--watch"),
+        "bigleaf attach: one PID is needed, behind the options, or --all",
+    ),
+    (
+        ("align", "true", "--undo"),
+        "bigleaf align: one FILE is needed, behind all options",
+    ),
+    (
+        ("align", "--output=", "true"),
+        "bigleaf align: --output= needs the name of a file",
+    ),
+    (
+        ("tlb", "--json=", "true"),
+        "bigleaf tlb: wrong value '' for --json: the name of a file",
     ),
 ]
 

@@ -101,6 +101,15 @@ def files(checks: Checks, scratch: Path) -> None:
                   filecmp.cmp(program, original, False), "align -o: the file stays")
     os.link(original, scratch / "second")
     checks.expect(align(original).returncode == 2, "align: a file with two names is refused")
+    fifo = scratch / "fifo"
+    os.mkfifo(fifo)
+    refused = align("-o", fifo, program)
+    checks.expect(refused.returncode == 2 and str(fifo) in refused.stderr and fifo.is_fifo(),
+                  "align -o: what is no plain file stays")
+    fifo.unlink()
+    missing = scratch / "none" / "x"
+    checks.expect(f"{missing}: cannot write" in align("-o", missing, program).stderr,
+                  "align -o: names the file that cannot be written")
     for path, what in ((Path(sys.executable).parent, "a directory"), (Path(__file__), "no ELF"),
                        (scratch / "none", "no file")):
         checks.expect(align(path).returncode == 2, f"align: {what} is refused")

@@ -100,6 +100,25 @@ def test_off_runs_on_the_malloc_of_the_libc(
     assert (ended.status, ended.out) == (0, "libc\n")
 
 
+@pytest.mark.parametrize("shape", SHAPES, ids=" ".join)
+def test_none_and_base_are_without_what_is_inside(
+    shape: tuple[str, ...], tmp_path: Path
+) -> None:
+    (tmp_path / "which.c").write_text(WHICH)
+    program = tmp_path / "which"
+    run(COMMAND, "cc", *shape, "-fno-builtin", "-pthread",
+        tmp_path / "which.c", "-o", program)  # fmt: skip
+    if not doctor(program)["libc_malloc"]:
+        pytest.skip("the libc here is not glibc")
+    ended = run(COMMAND, "run", "--heap=none", "--report", program)
+    assert ended.out == "libc\n"
+    assert "the runtime in the program is switched off" in ended.err
+    assert run(COMMAND, "run", "--heap=glibc", program).out == "libc\n"
+    ended = run(COMMAND, "compare", "-n1", program)
+    assert "base has the runtime in the program switched off" in ended.out
+    assert "output: differs" in ended.out
+
+
 def test_no_call_asks_whether_it_is_off(source: Path, tmp_path: Path) -> None:
     program = tmp_path / "program"
     ended = run(COMMAND, "cc", "-static", source, "-o", program)
