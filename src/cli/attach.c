@@ -42,6 +42,12 @@ static sigset_t ending_signals(void) {
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGHUP);
+    for (int signal = 1; signal < NSIG; signal++) { // as nohup(1) wants it
+        struct sigaction now;
+        if (sigismember(&set, signal) && sigaction(signal, NULL, &now) == 0 &&
+            now.sa_handler == SIG_IGN)
+            sigdelset(&set, signal);
+    }
     return set;
 }
 
@@ -203,7 +209,11 @@ static int attach_one(const struct bl_command *self, const struct request *r,
         status = print(self, &a, r->choice.json);
     } else if (r->watch) {
         watch(&a, r->choice.json);
-        a.ended = false; // its end is how a watch ends
+        if (a.ended) { // that is how a watch ends, whatever it hindered
+            free(a.wrong);
+            a.wrong = NULL;
+        }
+        a.ended = false;
         status = print(self, &a, r->choice.json);
     } else {
         bl_attach_round(&a);
@@ -251,6 +261,8 @@ int bl_attach_main(const struct bl_command *self, int argc, char **argv) {
     if (fault)
         return fault;
     const sigset_t set = ending_signals();
+    // An inherited SIG_IGN would take the word of ends and stops away.
+    signal(SIGCHLD, SIG_DFL);
     // Whoever is held waits for this command. Without the right, so be it.
     setpriority(PRIO_PROCESS, 0, PRIORITY);
     if (geteuid() != 0 && !r.user_given)

@@ -125,11 +125,17 @@ static bool dispatches_calls(int tid) {
 // The end of a program's first thread is told only after that of all others,
 // and of one that this command traces, as a visitor just made, it must have
 // been told. What has not ended, or is not traced, takes no harm.
+// A stop of what is traced the kernel tells whether asked for or not: it is
+// left to who waits for it.
 static void reap_another(int pid, int tid) {
-    siginfo_t end;
+    const int look = WEXITED | WNOHANG | __WALL;
+    siginfo_t end = {0};
     const int other = bl_target_other_thread(pid, tid);
-    if (other)
-        waitid(P_PID, (id_t)other, &end, WEXITED | WNOHANG | __WALL);
+    if (!other || waitid(P_PID, (id_t)other, &end, look | WNOWAIT) != 0)
+        return;
+    if (end.si_code == CLD_EXITED || end.si_code == CLD_KILLED ||
+        end.si_code == CLD_DUMPED)
+        waitid(P_PID, (id_t)other, &end, look);
 }
 
 // Waits until `tid` stops or ends; 0: neither within the time.
@@ -152,6 +158,14 @@ bool bl_hold_wait(struct bl_hold *h, int *status) {
     return await(h->pid, h->tid, status, FOREVER_MS) > 0 && WIFSTOPPED(*status);
 }
 
+// The thread has ended, which is not to say that the process has. Seen to its
+// end: others wait for that.
+static enum bl_hold_result see_end(int pid, int tid) {
+    int status;
+    await(pid, tid, &status, STOP_WAIT_MS);
+    return BL_HOLD_AGAIN;
+}
+
 // Waits for the stop that was asked for; signals that come before go on.
 static enum bl_hold_result await_interrupt(int pid, int tid) {
     for (;;) {
@@ -160,21 +174,22 @@ static enum bl_hold_result await_interrupt(int pid, int tid) {
         if (got == 0)
             return BL_HOLD_STUCK;
         if (got < 0 || !WIFSTOPPED(status))
-            return BL_HOLD_GONE;
+            return BL_HOLD_AGAIN; // the thread has ended, not yet the process
         const int signal = WSTOPSIG(status);
         if (status >> 16 == PTRACE_EVENT_STOP)
             return signal == SIGTRAP ? BL_HOLD_OK : BL_HOLD_STOPPED;
         const long passed = status >> 16 ? 0 : signal;
         if (ptrace(PTRACE_CONT, tid, 0, passed) != 0)
-            return BL_HOLD_GONE;
+            return see_end(pid, tid);
     }
 }
 
 static enum bl_hold_result seize(int pid, int tid) {
     if (ptrace(PTRACE_SEIZE, tid, 0, PTRACE_O_TRACESYSGOOD) != 0)
-        return errno == ESRCH ? BL_HOLD_AGAIN : BL_HOLD_DENIED;
+        return errno == ESRCH || bl_target_has_ended(pid, tid) ? BL_HOLD_AGAIN
+                                                               : BL_HOLD_DENIED;
     if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) != 0)
-        return BL_HOLD_GONE;
+        return see_end(pid, tid);
     const enum bl_hold_result result = await_interrupt(pid, tid);
     if (result == BL_HOLD_STOPPED)
         ptrace(PTRACE_DETACH, tid, 0, 0);
@@ -185,7 +200,7 @@ static enum bl_hold_result examine(struct bl_hold *h, int tid) {
     struct user_regs_struct r;
     if (ptrace(PTRACE_GETREGS, tid, 0, &r) != 0 ||
         ptrace(PTRACE_GETSIGMASK, tid, sizeof h->mask, &h->mask) != 0)
-        return BL_HOLD_GONE;
+        return see_end(h->pid, tid);
     if (in_sequence(tid, r.rip))
         return BL_HOLD_AGAIN;
     if (r.cs != LONG_MODE_CODE || dispatches_calls(tid))

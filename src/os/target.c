@@ -32,6 +32,7 @@
 #define PAGEMAP_PRESENT ((uint64_t)1 << 63)
 #define PAGEMAP_OWN ((uint64_t)1 << 56) // mapped once
 #define MOST_THREADS 4096
+#define KERNEL_THREAD 0x00200000 // PF_KTHREAD
 
 // PAGEMAP_SCAN (Linux 6.7), whose header the C library may lack.
 #define SCAN_REQUEST _IOWR('f', 16, struct scan_arguments)
@@ -87,6 +88,22 @@ static void read_program(struct bl_target *t) {
     bl_os_close(fd);
 }
 
+// By its flags, the seventh word behind the name in brackets.
+static bool is_kernel_thread(int pid) {
+    char path[BL_PROC_PATH];
+    char text[512];
+    uint64_t flags = 0;
+    if (bl_os_read_file(bl_os_proc_path(path, pid, 0, "/stat"), text,
+                        sizeof text) <= 0)
+        return false;
+    const char *p = strrchr(text, ')');
+    for (int word = 0; p && word < 7; word++) {
+        p = strchr(p, ' ');
+        p += p != NULL;
+    }
+    return p && bl_read_u64(&p, &flags) && (flags & KERNEL_THREAD);
+}
+
 int bl_target_read(int pid, struct bl_target *out) {
     char path[BL_PROC_PATH];
     char text[8192];
@@ -97,11 +114,15 @@ int bl_target_read(int pid, struct bl_target *out) {
     const char *state = value_of(text, "State:");
     out->state = (char)(state ? *state : 0);
     out->process = (int)number_of(text, "Tgid:");
+    out->parent = (int)number_of(text, "PPid:");
     out->tracer = (int)number_of(text, "TracerPid:");
     out->user = (uint32_t)number_of(text, "Uid:");
     out->threads = (unsigned)number_of(text, "Threads:");
     out->rss = number_of(text, "VmRSS:") * BL_KIB;
-    out->kernel = out->state != 'Z' && !value_of(text, "VmSize:");
+    const bool memory = value_of(text, "VmSize:") != NULL;
+    out->kernel = !memory && is_kernel_thread(pid);
+    if (!memory && !out->kernel && out->state != 'Z')
+        out->state = 'X'; // it gives its memory back, which takes time
     const char *thp = value_of(text, "THP_enabled:");
     out->thp_disabled = thp && *thp == '0';
     const uint64_t mode = number_of(text, "Seccomp:");
@@ -179,6 +200,10 @@ static enum bl_calm calm_of(int pid, int tid) {
     if (bl_str_starts(text, "running") || *p == '-')
         return BL_CALM_RUNNING;
     return bl_read_u64(&p, &number) ? calm_in_call(number) : BL_CALM_UNKNOWN;
+}
+
+bool bl_target_has_ended(int pid, int tid) {
+    return calm_of(pid, tid) == BL_CALM_ENDED;
 }
 
 static int calmer(const void *a, const void *b) {

@@ -14,7 +14,8 @@
 // As /proc shows it; 0 and "" where it does not tell.
 struct bl_target {
     int pid;
-    int process;   // of which `pid` is a thread; `pid` itself for a process
+    int process; // of which `pid` is a thread; `pid` itself for a process
+    int parent;
     char state;    // of its first thread, as in proc(5)
     int tracer;    // of its first thread; 0: none
     uint32_t user; // real
@@ -51,6 +52,8 @@ struct bl_target_thread {
 // the `turn`-th comes first. Their number; 0: the process has ended.
 size_t bl_target_threads(int pid, unsigned turn, struct bl_target_thread *out,
                          size_t capacity);
+
+bool bl_target_has_ended(int pid, int tid);
 
 // Any of them but `tid`, also one that has ended; 0: there is no other.
 int bl_target_other_thread(int pid, int tid);

@@ -269,6 +269,10 @@ static enum bl_hold_result clone_visitor(struct bl_visitor *v) {
     struct stub stub;
     const int tid = v->hold.tid;
     bl_hold_home(&v->hold, &r);
+    if (r.rip - v->stub < STUB_BYTES) { // not home yet from a killed attach
+        bl_hold_release(&v->hold, 0);
+        return BL_HOLD_AGAIN;
+    }
     make_stub(&stub, &r, v->hold.mask);
     begin_stub(&r, v->stub);
     if (!bl_hold_poke(tid, v->stub, stub.bytes, STUB_BYTES / sizeof(long)) ||

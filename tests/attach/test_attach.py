@@ -377,6 +377,25 @@ class Refused(unittest.TestCase):
             self.skipTest("process 2 is no thread of the kernel here")
         self.refuse(2, "thread of the kernel")
 
+    def test_ends_right_now(self) -> None:
+        """While it gives its memory back it has none, but is no kernel thread."""
+        for step in range(8):
+            with hoard(128) as process:
+                process.kill()
+                time.sleep(step * 0.0005)
+                done = run(str(process.pid))
+                process.wait()
+                self.assertEqual(done.returncode, 3)
+                self.assertIn("has ended", done.stderr)
+
+    def test_starter_ignores_the_ends_of_children(self) -> None:
+        """Then none would be told, and each stop be waited for in vain."""
+        with hoard(80) as process:
+            done = run("--json", str(process.pid), before=["sh", "-c",
+                       "trap '' CHLD; exec \"$@\"", "sh"])
+            one = json.loads(done.stdout)["processes"][0]
+            self.assertTrue(one["attached"], one["reason"])
+
     def test_zombie(self) -> None:
         child = subprocess.Popen(["true"])
         wait_for(lambda: state_of(child.pid) == "Z")
