@@ -14,6 +14,7 @@
 #include "os/backing.h"
 #include "os/file.h"
 #include "os/os.h"
+#include "os/target.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@ struct kept {
     int tid;
     struct bl_inject_space *space; // NULL: not known yet
     bool waits;                    // stands before its first instruction
+    int parent; // of one that waits: the process that made it; 0: a thread
 };
 
 struct keeper {
@@ -71,7 +73,32 @@ static void forget(struct keeper *k, int tid) {
     *t = k->at[--k->count];
 }
 
+// A process whose maker has been killed before it could tell of it: it has a
+// copy of the memory.
+static void let_go(struct kept *child, const struct bl_inject_space *from) {
+    child->space = new_space(from == NULL || from->idle);
+    if (from) {
+        bl_inject_space_end(child->space);
+        bl_inject_space_copy(child->space, from);
+    }
+    child->waits = false;
+    bl_trap_pass(child->tid);
+}
+
+// `tid` and with it all threads of that process have ended.
+static void let_go_children(struct keeper *k, int tid) {
+    const struct kept *maker = find(k, tid);
+    for (size_t i = 0; maker && i < k->count; i++) {
+        if (k->at[i].waits && k->at[i].parent == tid)
+            let_go(&k->at[i], maker->space);
+    }
+}
+
 static void take_child(struct keeper *k, const struct bl_trap *e) {
+    if (!e->other) { // it has been killed meanwhile
+        bl_trap_pass(e->tid);
+        return;
+    }
     struct kept *child = find_or_add(k, e->other);
     struct kept *parent = find(k, e->tid); // `find_or_add` may have moved it
     if (!child->space && parent && parent->space) {
@@ -137,6 +164,7 @@ static void take_exec(struct keeper *k, const struct bl_trap *e) {
     if (e->other != e->tid)
         forget(k, e->other);
     struct kept *t = find_or_add(k, e->tid);
+    let_go_children(k, e->tid);
     leave_space(t);
     t->space = new_space(is_left_alone(e->tid));
     bl_trap_pass(e->tid);
@@ -163,6 +191,7 @@ static void note(const char *reason, const struct bl_inject_count *made) {
 }
 
 static void take_end(struct keeper *k, int tid) {
+    let_go_children(k, tid);
     forget(k, tid);
     if (tid != k->program || k->noted)
         return;
@@ -187,8 +216,15 @@ static void take_call(struct keeper *k, int tid) {
 static void take_begin(struct keeper *k, int tid) {
     struct kept *t = find_or_add(k, tid);
     t->waits = t->space == NULL;
-    if (!t->waits)
+    if (!t->waits) {
         bl_trap_pass(tid);
+        return;
+    }
+    struct bl_target now;
+    t->parent =
+        bl_target_read(tid, &now) == 0 && now.process == tid ? now.parent : 0;
+    if (t->parent && !find(k, t->parent))
+        let_go(t, NULL);
 }
 
 static void take(struct keeper *k, const struct bl_trap *e) {

@@ -19,6 +19,7 @@
 #include "os/trace.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -511,17 +512,31 @@ static bool await_companion(int socket) {
     return w.seized;
 }
 
+// True where there is one now. Ctrl-Z waits meanwhile: who waits for a child of
+// vfork that has been stopped does not stop itself.
+static bool fork_companion(struct place *p) {
+    sigset_t stops, before;
+    sigemptyset(&stops);
+    sigaddset(&stops, SIGTSTP);
+    sigaddset(&stops, SIGTTIN);
+    sigaddset(&stops, SIGTTOU);
+    sigprocmask(SIG_BLOCK, &stops, &before);
+    const int middle = vfork();
+    if (middle == 0)
+        _exit(bl_trace_start_beside(companion, p) < 0);
+    while (middle > 0 && waitpid(middle, NULL, 0) < 0 && errno == EINTR)
+        ;
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return middle > 0;
+}
+
 static const char *start_companion(struct place *p) {
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, p->ends) != 0)
         return "no socket to be had";
     p->target = bl_os_pid();
-    const int middle = vfork();
-    if (middle == 0)
-        _exit(bl_trace_start_beside(companion, p) < 0);
+    const bool forked = fork_companion(p);
     bl_os_close(p->ends[1]);
-    while (middle > 0 && waitpid(middle, NULL, 0) < 0 && errno == EINTR)
-        ;
-    const bool seized = middle > 0 && await_companion(p->ends[0]);
+    const bool seized = forked && await_companion(p->ends[0]);
     bl_os_close(p->ends[0]);
     return seized ? NULL : "the program cannot be traced";
 }

@@ -179,8 +179,10 @@ bool bl_trap_read(int tid, struct bl_trap_call *out) {
 static bool run_call(struct bl_trap_call *c, unsigned ends) {
     while (ends) {
         int status;
-        if (ptrace(PTRACE_SYSCALL, c->tid, 0, 0) != 0 ||
-            !wait_for(c->tid, &status)) {
+        // Refused where it has been killed: that, or another thread's execve
+        // under its number, is told next.
+        ptrace(PTRACE_SYSCALL, c->tid, 0, 0);
+        if (!wait_for(c->tid, &status)) {
             c->away = true;
             c->status = 0;
             return false;
@@ -237,6 +239,7 @@ static long call(struct bl_trap_call *c, long number,
     }
     if (ptrace(PTRACE_SETREGS, c->tid, 0, &r) != 0) {
         c->away = true;
+        wait_for(c->tid, &c->status);
         return -ESRCH;
     }
     c->made = true;
@@ -334,7 +337,9 @@ void bl_trap_answer(struct bl_trap_call *c, long result) {
     struct user_regs_struct r = saved(c);
     r.rax = (unsigned long long)result;
     r.orig_rax = (unsigned long long)-1;
-    if (c->away && !WIFSTOPPED(c->status))
+    // What executed another program is no longer the thread that made the call.
+    if (c->away &&
+        (!WIFSTOPPED(c->status) || c->status >> 16 == PTRACE_EVENT_EXEC))
         return;
     ptrace(PTRACE_SETREGS, c->tid, 0, &r);
     release_signals(c);
