@@ -18,12 +18,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#define START_GLANCE_MS 20
 
 static const int watched_signals[] = {
     SIGCHLD, SIGINT,  SIGQUIT, SIGTERM,   SIGHUP,   SIGUSR1,
@@ -33,14 +36,23 @@ static const int watched_signals[] = {
 struct signals {
     sigset_t watched;
     sigset_t before;
+    sigset_t ignored; // by whoever started this command, and the program
+    sigset_t early;   // came before there was a program
     struct sigaction child_before;
 };
 
 static void signals_take(struct signals *s) {
     const struct sigaction standard = {.sa_handler = SIG_DFL};
     sigemptyset(&s->watched);
-    for (size_t i = 0; i < BL_ARRAY_LEN(watched_signals); i++)
+    sigemptyset(&s->ignored);
+    sigemptyset(&s->early);
+    for (size_t i = 0; i < BL_ARRAY_LEN(watched_signals); i++) {
+        struct sigaction now;
         sigaddset(&s->watched, watched_signals[i]);
+        if (sigaction(watched_signals[i], NULL, &now) == 0 &&
+            now.sa_handler == SIG_IGN)
+            sigaddset(&s->ignored, watched_signals[i]);
+    }
     sigprocmask(SIG_BLOCK, &s->watched, &s->before);
     // An inherited SIG_IGN would take the exit status away from wait4.
     sigaction(SIGCHLD, &standard, &s->child_before);
@@ -108,27 +120,61 @@ static void use_streams(const struct bl_streams *streams) {
         dup2(streams->err, 2);
 }
 
-FILE *bl_open_report(const char *name) {
-    if (strcmp(name, "-") != 0)
-        return fopen(name, "we");
-    const int copy = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+static FILE *copy_of(int stream) {
+    const int copy = fcntl(stream, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     return copy < 0 ? NULL : fdopen(copy, "w");
 }
 
-char *bl_scratch_file(void) {
+FILE *bl_open_report(const char *name) {
+    if (name == NULL)
+        return copy_of(STDERR_FILENO);
+    return strcmp(name, "-") == 0 ? copy_of(STDOUT_FILENO) : fopen(name, "we");
+}
+
+static bool make_file(char *name) {
+    const int fd = mkostemp(name, O_CLOEXEC | O_APPEND);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+static bool make_folder(char *name) { return mkdtemp(name) != NULL; }
+
+static char *make_scratch(bool (*make)(char *name)) {
     const char *places[] = {getenv("TMPDIR"), "/tmp", "/var/tmp", "/dev/shm"};
     for (size_t i = 0; i < BL_ARRAY_LEN(places); i++) {
         if (!places[i] || !places[i][0])
             continue;
-        char *file = bl_xprintf("%s/bigleaf-XXXXXX", places[i]);
-        const int fd = mkostemp(file, O_CLOEXEC | O_APPEND);
-        if (fd >= 0) {
-            close(fd);
-            return file;
-        }
-        free(file);
+        char *name = bl_xprintf("%s/bigleaf-XXXXXX", places[i]);
+        if (make(name))
+            return name;
+        free(name);
     }
     return NULL;
+}
+
+char *bl_scratch_file(void) { return make_scratch(make_file); }
+
+// The file that processes write their lines to, in a folder of its own that
+// goes with it: what outlives this command would make a file alone anew.
+static char *make_lines(void) {
+    char *folder = make_scratch(make_folder);
+    char *lines = folder ? bl_xprintf("%s/lines", folder) : NULL;
+    const int fd =
+        lines ? open(lines, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
+    if (fd >= 0)
+        close(fd);
+    free(folder);
+    return lines;
+}
+
+static void remove_lines(char *lines) {
+    if (!lines)
+        return;
+    unlink(lines);
+    *strrchr(lines, '/') = '\0';
+    rmdir(lines);
+    free(lines);
 }
 
 // The child's half. The pipe closes at a successful exec; otherwise it carries
@@ -146,10 +192,35 @@ static void child(const struct bl_launch *what, const char *lines,
     _exit(exec_status(error));
 }
 
+// One stop, also where the terminal has sent the signal to this command, too;
+// and none where SIGCONT has come meanwhile, which takes it back.
+static void stop_by(int signal) {
+    sigset_t one;
+    sigemptyset(&one);
+    sigaddset(&one, signal);
+    kill(getpid(), signal);
+    sigprocmask(SIG_UNBLOCK, &one, NULL);
+    sigprocmask(SIG_BLOCK, &one, NULL);
+}
+
+// Until the child has executed the program, or says why it cannot. Where it
+// stops before that, so does this command.
+static int await_exec(int pid, int pipe_end) {
+    struct pollfd word = {.fd = pipe_end, .events = POLLIN};
+    int error = 0;
+    while (poll(&word, 1, START_GLANCE_MS) == 0) {
+        siginfo_t stop = {0};
+        if (waitid(P_PID, (id_t)pid, &stop, WSTOPPED | WNOHANG) == 0 &&
+            stop.si_pid == pid)
+            stop_by(stop.si_status);
+    }
+    return read(pipe_end, &error, sizeof error) == sizeof error ? error : 0;
+}
+
 // Starts the child and waits until it has executed the program. Its pid, or
 // -1; *error is why it could not.
 static int start(const struct bl_launch *what, const char *lines,
-                 const struct signals *signals, int *error) {
+                 struct signals *signals, int *error) {
     int ends[2];
     *error = 0;
     if (pipe2(ends, O_CLOEXEC) != 0) {
@@ -157,37 +228,43 @@ static int start(const struct bl_launch *what, const char *lines,
         return -1;
     }
     fflush(NULL);
+    sigpending(&signals->early);
     const int pid = fork();
     if (pid == 0)
         child(what, lines, signals, ends[1]);
     if (pid < 0)
         *error = errno;
     close(ends[1]);
-    if (pid > 0 && read(ends[0], error, sizeof *error) < 0)
-        *error = 0;
+    if (pid > 0)
+        *error = await_exec(pid, ends[0]);
     close(ends[0]);
     return pid;
 }
 
 struct watch {
     int pid;
-    const struct signals *signals;
+    struct signals *signals;
     struct bl_bystander bystander;
     struct bl_sampler sampler;
     int interrupt; // the last signal that asked this command to end
 };
 
 static void note_interrupt(struct watch *w, int signal) {
-    if (signal == SIGINT || signal == SIGQUIT || signal == SIGTERM ||
-        signal == SIGHUP)
+    if ((signal == SIGINT || signal == SIGQUIT || signal == SIGTERM ||
+         signal == SIGHUP) &&
+        !sigismember(&w->signals->ignored, signal))
         w->interrupt = signal;
 }
 
 static void pass_on(struct watch *w, const siginfo_t *info) {
     const int signal = info->si_signo;
-    const bool from_kernel = info->si_code > 0;
+    // An alarm(2) set before this command was executed is the program's.
+    const bool from_kernel = info->si_code > 0 && signal != SIGALRM;
     const bool to_group = bl_bystander_was_sent(&w->bystander, signal);
-    if (!from_kernel && !to_group && info->si_pid != w->pid)
+    const bool early = sigismember(&w->signals->early, signal);
+    const bool has_it = !early && (from_kernel || to_group);
+    sigdelset(&w->signals->early, signal);
+    if (!has_it && info->si_pid != w->pid)
         kill(w->pid, signal);
     note_interrupt(w, signal);
 }
@@ -199,17 +276,6 @@ static void take_pending(struct watch *w) {
     int signal = 0;
     while ((signal = sigtimedwait(&w->signals->watched, NULL, &none)) > 0)
         note_interrupt(w, signal);
-}
-
-// One stop, also where the terminal has sent the signal to this command, too;
-// and none where SIGCONT has come meanwhile, which takes it back.
-static void stop_by(int signal) {
-    sigset_t one;
-    sigemptyset(&one);
-    sigaddset(&one, signal);
-    kill(getpid(), signal);
-    sigprocmask(SIG_UNBLOCK, &one, NULL);
-    sigprocmask(SIG_BLOCK, &one, NULL);
 }
 
 // Waits for the program's end, looking at it now and then.
@@ -272,8 +338,6 @@ static void watch(struct watch *w, struct bl_result *out) {
     struct rusage usage = {0};
     bl_sampler_init(&w->sampler, w->pid);
     const int status = wait_watching(w, &usage);
-    take_pending(w);
-    out->interrupt = w->interrupt;
     take_usage(out, status, &usage);
     take_samples(out, &w->sampler);
     bl_sampler_free(&w->sampler);
@@ -288,8 +352,8 @@ int bl_launch(const struct bl_launch *what, struct bl_result *out) {
                               .mechanism = what->plan->mechanism,
                               .mechanism_failed = what->plan->failed,
                               .mechanism_why = bl_xstrdup(what->plan->why)};
-    char *lines = bl_scratch_file();
     signals_take(&signals);
+    char *lines = make_lines();
     struct watch w = {.signals = &signals};
     bl_bystander_begin(&w.bystander); // there before anybody sends a signal
     const uint64_t before = bl_now_us();
@@ -305,11 +369,12 @@ int bl_launch(const struct bl_launch *what, struct bl_result *out) {
         watch(&w, out);
     bl_bystander_end(&w.bystander);
     out->wall = (double)(bl_now_us() - before) / 1e6;
-    signals_give_back(&signals);
     bl_lines_collect(out, lines, getenv("BIGLEAF_REPORT"));
-    if (lines)
-        unlink(lines);
-    free(lines);
+    remove_lines(lines);
+    if (out->pid > 0)
+        take_pending(&w);
+    out->interrupt = w.interrupt;
+    signals_give_back(&signals);
     if (error == 0)
         return 0;
     bl_say(what->command, "%s: %s", what->argv[0], strerror(error));

@@ -102,8 +102,8 @@ int bl_launch_exec(const struct bl_command *command,
                    const struct bl_program *program, const struct bl_plan *plan,
                    char **argv);
 
-// To write a report to, closed on exec; "-": a copy of standard output, which
-// the program may close. NULL and errno.
+// To write a report to, closed on exec. NULL: a copy of standard error, "-": of
+// standard output, which the program may close. NULL and errno where it cannot.
 FILE *bl_open_report(const char *name);
 
 // Makes an empty file of a new name; NULL: no folder can be written.

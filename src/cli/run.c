@@ -49,8 +49,7 @@ static const char *report_name(const struct run *run) {
 // Opened before the program starts, so that a mistake costs no run. A copy of
 // standard error serves where no file is named: the program may close its own.
 static FILE *open_report(const struct bl_command *self, const struct run *run) {
-    FILE *out = run->report_file ? bl_open_report(run->report_file)
-                                 : fdopen(dup(STDERR_FILENO), "w");
+    FILE *out = bl_open_report(run->report_file);
     if (!out)
         bl_say(self, "cannot write the report to %s: %s", report_name(run),
                strerror(errno));

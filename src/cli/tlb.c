@@ -134,8 +134,7 @@ static int run(struct bl_tlb_request *request, const struct names *names,
     bool fine = true;
     request->json = open_file(self, names->json, &fine);
     request->flame = open_file(self, names->flame, &fine);
-    // A copy: the program may close its own.
-    request->text = fdopen(dup(STDERR_FILENO), "w");
+    request->text = bl_open_report(NULL);
     fine = fine && request->text;
     int status = fine ? measure(request, program, &result) : BL_EXIT_MACHINE;
     close_file(self, names->json, request->json);

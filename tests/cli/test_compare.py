@@ -239,6 +239,14 @@ def test_stopped_early_it_reports_the_whole_rounds(
         assert (new.exists(), old.read_text()) == (False, "old")
 
 
+def test_nohup_is_heeded(bigleaf: Bigleaf, tmp_path: Path) -> None:
+    tool = script(tmp_path, "kill -HUP $PPID; sleep 0.1")
+    ended = bigleaf(
+        "compare", "--heap=none", "-n1", tool, before=("nohup",)
+    )
+    assert (ended.status, "stopped by" in ended.err) == (0, False)
+
+
 def test_table_and_progress(bigleaf: Bigleaf, tmp_path: Path) -> None:
     ended = bigleaf("compare", "--heap=none", "-n1", "true")
     assert ended.status == 0

@@ -6,7 +6,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -425,6 +428,40 @@ def test_text_report_goes_to_standard_error(
         "not on huge pages, and why:",
     ):
         assert word in ended.err
+
+
+def test_no_stream_of_ours_outlives_the_command(bigleaf: Bigleaf) -> None:
+    """A daemon that closes its streams does not keep the reader waiting."""
+    began = time.monotonic()
+    ended = bigleaf(
+        "run", "--heap=none", "--report", "sh", "-c",
+        "sleep 20 </dev/null >/dev/null 2>&1 & echo $!",
+    )  # fmt: skip
+    os.kill(int(ended.out), signal.SIGKILL)
+    assert time.monotonic() - began < 15
+
+
+def test_who_outlives_the_command_leaves_no_file(
+    bigleaf: Bigleaf, library: str, tmp_path: Path
+) -> None:
+    ended = bigleaf(
+        "run", "--report=/dev/null", "sh", "-c",
+        "sleep 0.2 </dev/null >/dev/null 2>&1 & echo $!",
+        env={"TMPDIR": str(tmp_path)},
+    )  # fmt: skip
+    while Path(f"/proc/{int(ended.out)}").exists():
+        time.sleep(0.02)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_alarm_set_before_is_the_program_s(bigleaf: Bigleaf) -> None:
+    alarm = "import os, signal, sys; signal.alarm(1); "
+    done = subprocess.run(
+        [sys.executable, "-c", alarm + "os.execv(sys.argv[1], sys.argv[1:])",
+         COMMAND, "run", "--heap=none", "--report=/dev/null", "sleep", "20"],
+        env=bigleaf.environment(), timeout=15, check=False,
+    )  # fmt: skip
+    assert done.returncode == -signal.SIGALRM
 
 
 def test_report_on_standard_output(bigleaf: Bigleaf, tmp_path: Path) -> None:
