@@ -182,6 +182,10 @@ static bool hindered_for_good(struct bl_attach *a) {
 static void watch(struct bl_attach *a, bool json) {
     const sigset_t set = ending_signals();
     const int signals = signalfd(-1, &set, SFD_CLOEXEC);
+    if (signals < 0) {
+        a->wrong = bl_xprintf("cannot be watched: %s", strerror(errno));
+        return;
+    }
     uint64_t pause_ms = 2 * LEAST_PAUSE_MS;
     do {
         const struct bl_backing before = a->after;

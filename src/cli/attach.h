@@ -65,6 +65,9 @@ struct bl_attach {
 
 // 0, or -1 where the process cannot be served: `wrong` says why.
 int bl_attach_open(struct bl_attach *a, int pid);
+// Why the memory of a process could not be looked at: a shortage here, or, as
+// any other error tells, its end.
+void bl_attach_unseen(struct bl_attach *a, int error);
 void bl_attach_close(struct bl_attach *a);
 // Ends early, with `wrong` set or not, where a signal asks this command to
 // end.

@@ -72,6 +72,14 @@ static bool may_inject(const struct bl_target *t) {
            (bl_target_read(getpid(), &own) == 0 && t->filters <= own.filters);
 }
 
+void bl_attach_unseen(struct bl_attach *a, int error) {
+    const bool shortage =
+        error == -EMFILE || error == -ENFILE || error == -ENOMEM;
+    a->ended |= !shortage;
+    if (shortage && !a->wrong)
+        a->wrong = bl_xprintf("cannot be looked at: %s", strerror(-error));
+}
+
 int bl_attach_open(struct bl_attach *a, int pid) {
     *a = (struct bl_attach){.handle = -1, .claim = -1};
     a->begin_ns = bl_hold_now_ns();
@@ -94,10 +102,13 @@ int bl_attach_open(struct bl_attach *a, int pid) {
     a->after = a->before;
     if (error == 0)
         return 0;
-    a->wrong = error == -EACCES || error == -EPERM
-                   ? bl_xstrdup("does not let its memory be looked at; run "
-                                "bigleaf as root")
-                   : bl_xstrdup("has ended");
+    if (error == -EACCES || error == -EPERM)
+        a->wrong = bl_xstrdup("does not let its memory be looked at; run "
+                              "bigleaf as root");
+    else
+        bl_attach_unseen(a, error);
+    if (!a->wrong)
+        a->wrong = bl_xstrdup("has ended");
     return -1;
 }
 

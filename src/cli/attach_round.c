@@ -132,7 +132,8 @@ static bool has_visitor(struct bl_attach *a) {
     else
         a->ended = true;
     a->passing = result == BL_HOLD_AGAIN || result == BL_HOLD_DEEP ||
-                 result == BL_HOLD_STOPPED || result == BL_HOLD_BUSY;
+                 result == BL_HOLD_STOPPED || result == BL_HOLD_BUSY ||
+                 result == BL_HOLD_STUCK;
     return false;
 }
 
@@ -275,8 +276,9 @@ void bl_attach_round(struct bl_attach *a) {
     memset(a->left, 0, sizeof a->left);
     a->shortages = 0;
     a->rounds++;
-    if (bl_backing_read(a->target.pid, &now, visit, &areas) < 0)
-        a->ended = true;
+    int error = bl_backing_read(a->target.pid, &now, visit, &areas);
+    if (error < 0)
+        bl_attach_unseen(a, error);
     mark(a, &areas);
     for (size_t i = 0; i < areas.count && goes_on(a); i++) {
         if (areas.at[i].collapse)
@@ -284,10 +286,11 @@ void bl_attach_round(struct bl_attach *a) {
     }
     free(areas.at);
     leave_process(a);
-    if (bl_backing_read(a->target.pid, &now, NULL, NULL) == 0)
+    error = bl_backing_read(a->target.pid, &now, NULL, NULL);
+    if (error == 0)
         a->after = now;
     else
-        a->ended = true;
+        bl_attach_unseen(a, error);
     a->seconds = (double)(bl_hold_now_ns() - a->begin_ns) / 1e9;
     a->cpu_seconds = (double)bl_cpu_us() / 1e6;
 }
