@@ -15,10 +15,10 @@ set -eu
 
 ME='bigleaf thp-libc'
 HERE=$(dirname "$(readlink -f "$0")")
-CACHE=${BIGLEAF_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/bigleaf}
-INTO=$CACHE/thp
+INTO=
 SOURCE=
 FULL=no
+readonly TOOLS='gawk bison make patch xz'
 readonly PACKAGES='glibc-source gawk bison make gcc patch xz-utils'
 
 usage() {
@@ -58,6 +58,10 @@ for word; do
     esac
 done
 
+say() {
+    echo "== $1" >&2
+}
+
 find_patch() {
     for PATCH in "$HERE/thp.patch" "$HERE/../share/bigleaf/thp.patch"; do
         [ ! -r "$PATCH" ] || return 0
@@ -65,21 +69,39 @@ find_patch() {
     lack "$PATCH: cannot be read; install Bigleaf's development files"
 }
 
+# Debian's, unless the user named one: that must be there as it is.
+look_for_source() {
+    if [ -n "$SOURCE" ]; then
+        [ -r "$SOURCE" ] || lack "$SOURCE: cannot be read"
+        return 0
+    fi
+    for file in /usr/src/glibc/glibc-*.tar.xz; do
+        [ ! -r "$file" ] || SOURCE=$file
+    done
+}
+
+has_tools() {
+    for tool in $TOOLS; do
+        command -v "$tool" >/dev/null || return 1
+    done
+}
+
 find_source() {
-    [ -n "$SOURCE" ] || SOURCE=$(echo /usr/src/glibc/glibc-*.tar.xz)
-    if [ -r "$SOURCE" ] && command -v gawk bison make patch >/dev/null; then
+    look_for_source
+    if [ -n "$SOURCE" ] && has_tools; then
         return 0
     fi
     if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
         lack "needs packages: apt-get install $PACKAGES"
     fi
+    say "installing $PACKAGES"
     # shellcheck disable=SC2086 # a list
     DEBIAN_FRONTEND=noninteractive \
         apt-get install -y -q $PACKAGES >"$LOG" 2>&1 ||
         lack "apt-get install $PACKAGES failed (log: $LOG)"
-    [ -r "$SOURCE" ] || SOURCE=$(echo /usr/src/glibc/glibc-*.tar.xz)
-    [ -r "$SOURCE" ] ||
-        lack "$SOURCE: cannot be read; name glibc's source by --source"
+    look_for_source
+    [ -n "$SOURCE" ] ||
+        lack "/usr/src/glibc: no source of glibc; name one by --source"
 }
 
 # The sources must be of the libc that programs are linked with.
@@ -91,10 +113,6 @@ check_version() {
     name=$(basename "$SOURCE" .tar.xz)
     [ "${name#glibc-}" = "$have" ] ||
         lack "$SOURCE: is of ${name#glibc-}, this machine's glibc is $have"
-}
-
-say() {
-    echo "== $1" >&2
 }
 
 in_objects() {
@@ -190,6 +208,8 @@ C
     fi
 }
 
+CACHE=${BIGLEAF_CACHE:-${XDG_CACHE_HOME:-${HOME:-}/.cache}/bigleaf}
+INTO=${INTO:-$CACHE/thp}
 mkdir -p "$CACHE/logs" || lack "$CACHE: cannot be made"
 LOG=$CACHE/logs/thp-libc.log
 : >"$LOG"

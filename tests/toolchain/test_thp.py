@@ -16,6 +16,7 @@ import pytest
 from conftest import COMMAND, SOURCE, doctor, run
 
 SCRIPT = SOURCE / "packaging/glibc/thp-libc.sh"
+TOOLS = ("gawk", "bison", "make", "patch", "xz")
 # Says how much of its memory is on huge pages, in KiB: all, then huge.
 PROGRAM = """
 #include <pthread.h>
@@ -111,8 +112,9 @@ def test_an_unknown_option_is_named() -> None:
 
 
 def test_sources_of_another_glibc_are_refused(tmp_path: Path) -> None:
-    if not shutil.which("bison") or not shutil.which("gawk"):
-        pytest.skip("no bison or gawk")
+    for tool in TOOLS:
+        if not shutil.which(tool):
+            pytest.skip(f"no {tool}")
     source = tmp_path / "glibc-1.0.tar.xz"
     source.touch()
     ended = run("sh", SCRIPT, f"--source={source}",
@@ -120,6 +122,51 @@ def test_sources_of_another_glibc_are_refused(tmp_path: Path) -> None:
     assert ended.status == 3
     assert "is of 1.0, this machine's glibc is " in ended.err
     assert not list(tmp_path.glob("thp*"))
+
+
+@pytest.fixture
+def root_of(tmp_path: Path) -> dict[str, str]:
+    """Whoever runs it seems to be root, and apt-get says that it was asked."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name, line in (("id", "echo 0"), ("apt-get", f"touch '{tmp_path}/asked'")):
+        (programs / name).write_text(f"#!/bin/sh\n{line}\nexit 1\n")
+        (programs / name).chmod(0o755)
+    for name in ("sh", "dirname", "readlink", "mkdir", "touch", *TOOLS):
+        if found := shutil.which(name):
+            (programs / name).symlink_to(found)
+    return {"PATH": str(programs), "BIGLEAF_CACHE": str(tmp_path)}
+
+
+def test_a_named_source_is_taken_or_refused(
+    root_of: dict[str, str], tmp_path: Path
+) -> None:
+    source = tmp_path / "glibc-1.0.tar.xz"
+    ended = run("sh", SCRIPT, f"--source={source}", env=root_of)
+    assert (ended.status, ended.err) == (
+        3, f"bigleaf thp-libc: {source}: cannot be read\n")  # fmt: skip
+    assert not (tmp_path / "asked").exists()
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_each_tool_is_looked_for(
+    tool: str, root_of: dict[str, str], tmp_path: Path
+) -> None:
+    source = tmp_path / "glibc-1.0.tar.xz"
+    source.touch()
+    for name in TOOLS:
+        (tmp_path / "programs" / name).unlink(missing_ok=True)
+        if name != tool:
+            (tmp_path / "programs" / name).symlink_to("/bin/true")
+    ended = run("sh", SCRIPT, f"--source={source}", env=root_of)
+    assert ended.status == 3
+    assert ended.err.startswith("== installing ")
+    assert (tmp_path / "asked").exists()
+
+
+def test_help_needs_no_home() -> None:
+    ended = run("env", "-u", "HOME", "-u", "XDG_CACHE_HOME", "sh", SCRIPT, "--help")
+    assert (ended.status, ended.err) == (0, "")
 
 
 def test_help_is_one_screen() -> None:
