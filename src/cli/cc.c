@@ -9,6 +9,8 @@
 //    the file keeps its size, and more of it is in whole huge pages.
 // 3. The mark of bigleaf/huge.h, so that the runtime puts them there.
 //
+// Wherever it compiles, it finds the public headers, after all others.
+//
 // A shared library gets 2 and 3 alone, since the malloc is the program's
 // affair. All other words reach the compiler as they are, in their order, and
 // behind ours, so that the user's win. Ours go to the linker by -Xlinker: a
@@ -79,6 +81,15 @@ static void add_compiler(struct line *l) {
     free(words);
     if (l->count == 0)
         add(l, is_cxx(l) ? "c++" : "cc");
+}
+
+static void add_headers(struct line *l) {
+    char *folder = bl_installed_headers();
+    if (folder) {
+        add(l, "-idirafter");
+        add(l, folder);
+    }
+    free(folder);
 }
 
 // Where a file of ours that the link needs should be.
@@ -225,6 +236,8 @@ static int build(struct line *l) {
     add_compiler(l);
     l->compiler_words = l->count;
     bl_link_line_read((int)l->given_count, l->given, &l->asks);
+    if (l->asks.compiles)
+        add_headers(l);
     const int status = l->asks.links ? add_ours(l) : 0;
     for (size_t i = 0; i < l->given_count; i++)
         add(l, l->given[i]);

@@ -44,3 +44,10 @@ char *bl_installed_library(const char *name) {
         file = from_command(1, BL_LIBDIR_NAME, name);
     return file ? file : bl_xprintf("%s/%s", BL_LIBDIR, name);
 }
+
+char *bl_installed_headers(void) {
+    char *folder = from_command(1, "include", "bigleaf");
+    if (folder)
+        *strrchr(folder, '/') = '\0';
+    return folder;
+}

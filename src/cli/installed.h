@@ -14,5 +14,8 @@
 char *bl_installed_library(const char *name);
 // The path of command `name` in this one's folder, to be freed; NULL: none.
 char *bl_installed_command(const char *name);
+// The folder of the public headers beside this command's, to be freed; NULL:
+// none.
+char *bl_installed_headers(void);
 
 #endif

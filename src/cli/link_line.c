@@ -16,8 +16,10 @@
 struct state {
     struct bl_link_line *line;
     bool inputs;
-    bool ends_early; // before the linker
-    bool takes_next; // the next word is an option's argument
+    bool sources;       // inputs that may include a header
+    bool ends_early;    // before the linker
+    bool ends_compiled; // before the linker, and the compiler will have run
+    bool takes_next;    // the next word is an option's argument
     bool takes_language;
     bool takes_linker;   // the next word is for the linker
     unsigned sanitizers; // a bit for each of `own_malloc` that is switched on
@@ -53,17 +55,19 @@ static bool starts_one_of(const char *word, const char *const *list) {
     return false;
 }
 
-// Options that stop before the linker, or print something and end.
+// Options that stop between the compiler and the linker.
+static bool ends_compiled(const char *word) {
+    static const char *const list[] = {
+        "-c", "-S", "-E", "-M", "-MM", "-fsyntax-only", NULL};
+    return is_one_of(word, list);
+}
+
+// Options that do other work, or print something and end.
 static bool ends_early(const char *word) {
-    static const char *const whole[] = {"-c",           "-S",
-                                        "-E",           "-M",
-                                        "-MM",          "-r",
-                                        "-###",         "-fsyntax-only",
-                                        "--version",    "-dumpversion",
-                                        "-dumpmachine", "-dumpspecs",
-                                        "-cc1",         "--precompile",
-                                        "-emit-ast",    "--analyze",
-                                        "-cc1as",       NULL};
+    static const char *const whole[] = {
+        "-r",           "-###",       "--version", "-dumpversion",
+        "-dumpmachine", "-dumpspecs", "-cc1",      "--precompile",
+        "-emit-ast",    "--analyze",  "-cc1as",    NULL};
     static const char *const begin[] = {"-print-", "--print-", "--help",
                                         "-dumpfull", NULL};
     return is_one_of(word, whole) || starts_one_of(word, begin);
@@ -161,6 +165,7 @@ static void read_option(const char *word, struct state *s) {
     struct bl_link_line *line = s->line;
     s->takes_next = takes_next(word);
     s->ends_early |= ends_early(word);
+    s->ends_compiled |= ends_compiled(word);
     s->inputs |= starts(word, "-l");
     line->shared |=
         strcmp(word, "-shared") == 0 || strcmp(word, "--shared") == 0;
@@ -239,6 +244,7 @@ static void read_word(const char *word, struct state *s, int depth) {
         read_option(word, s);
     } else if (word[0] != '@' || !read_response(word + 1, s, depth)) {
         s->inputs |= !is_header(word);
+        s->sources |= !ends(word, ".o") && !ends(word, ".s");
     }
 }
 
@@ -251,5 +257,6 @@ void bl_link_line_read(int count, char **words, struct bl_link_line *out) {
         if (s.sanitizers & 1U << i)
             out->sanitizer = own_malloc[i];
     }
-    out->links = s.inputs && !s.ends_early;
+    out->compiles = s.inputs && s.sources && !s.ends_early;
+    out->links = s.inputs && !s.ends_early && !s.ends_compiled;
 }

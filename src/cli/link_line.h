@@ -9,6 +9,7 @@
 #include "cli/cli.h"
 
 struct bl_link_line {
+    bool compiles;         // an input that may include a header
     bool links;            // the linker will run
     bool shared;           // it makes a shared library
     bool is_static;        // it makes a static program

@@ -212,19 +212,51 @@ def test_clang_takes_the_same_words(source: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "-c a.c", "-S a.c -o -", "-E a.c", "-M a.c", "-r a.o b.o -o c.o",
-        "--version", "-v", "-dumpmachine", "-print-file-name=libc.a",
-        "-fsyntax-only a.c", "a.h", "-x c-header a", "-xc++-header a",
-        "-o out -I include", "-###  a.c", "-nostdlib a.c", "",
+        "-r a.o b.o -o c.o", "--version", "-v", "-dumpmachine", "-print-file-name=libc.a",
+        "a.h", "-x c-header a", "-xc++-header a",
+        "-o out -I include", "-###  a.c", "", "-c a.s",
         "-Wl,-r a.o -o b.o", "-Wl,-dT,script,--relocatable a.o", "-cc1 a.c",
-        "-Xlinker -r a.o -o b.o", "--analyze a.c", "-MJ a.json -E a.c",
+        "-Xlinker -r a.o -o b.o", "--analyze a.c",
     ],
 )  # fmt: skip
-def test_a_line_that_does_not_link_is_left_alone(
+def test_a_line_that_makes_no_program_is_left_alone(
     line: str, compiler: dict[str, str]
 ) -> None:
     expected = line.split() if line else [""]
     assert words_of(compiler, *line.split()) == expected
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "-c a.c", "-S a.c -o -", "-E a.c", "-M a.c", "-fsyntax-only a.c",
+        "-MJ a.json -E a.c", "-nostdlib a.c",
+    ],
+)  # fmt: skip
+def test_a_line_that_only_compiles_gets_the_headers(
+    line: str, compiler: dict[str, str]
+) -> None:
+    option, folder, *words = words_of(compiler, *line.split())
+    assert option == "-idirafter"
+    assert (Path(folder) / "bigleaf/pool.h").exists()
+    assert words == line.split()
+
+
+def test_the_public_headers_are_found_behind_all_others(
+    compiler: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "pool.c").write_text(
+        "#include <bigleaf/pool.h>\n"
+        "int main(void) {\n"
+        "    struct bl_pool_spec spec = {\"name\", 24, 0, BL_POOL_PRIVATE};\n"
+        "    struct bl_pool *pool = bl_pool_new(&spec);\n"
+        "    return !bl_pool_alloc(pool);\n}\n"
+    )
+    for compile_with in ("cc", "c++"):
+        ended = run(COMMAND, compile_with, tmp_path / "pool.c",
+                    "-o", tmp_path / "pool")  # fmt: skip
+        assert (ended.status, ended.err) == (0, "")
+        assert run(tmp_path / "pool").status == 0
 
 
 @pytest.mark.parametrize(
