@@ -27,6 +27,10 @@
 //       another one found first; its cursors return it all the same.
 // Source: [AreiasRocha-2012], section II; see docs/REFERENCES.md.
 //
+// Link with libbigleaf-table.a (-lbigleaf-table -lpthread). It has the pools of
+// bigleaf/pool.h, and no malloc; beside libbigleaf.a or libbigleaf.so, before
+// or behind it, the tables take the runtime's pools.
+//
 // A call, from the engine's side: `bl_table_call` returns the subgoal. If it is
 // FRESH, the engine sets it to EVALUATING and is its generator; if EVALUATING,
 // the engine is a consumer: it reads with a cursor until that is dry, and again
