@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from pathlib import Path
 
 import pytest
-from conftest import BUILD, PROGRAM, doctor, heap_of, run
+from conftest import BUILD, PROGRAM, SOURCE, doctor, heap_of, run
 
 LISTS = """
 cmake_minimum_required(VERSION 3.18)
@@ -21,12 +22,25 @@ target_link_libraries(all_static PRIVATE bigleaf::static)
 target_link_options(all_static PRIVATE -static)
 add_executable(with_shared program.c)
 target_link_libraries(with_shared PRIVATE bigleaf::shared)
+add_executable(engine engine.c)
+target_link_libraries(engine PRIVATE bigleaf::table)
+add_executable(engine_static engine.c)
+target_link_libraries(engine_static PRIVATE bigleaf::table bigleaf::static)
 """
 PLAIN_LISTS = """
 cmake_minimum_required(VERSION 3.18)
 project(consumer C CXX)
 add_executable(program program.c)
 """
+
+
+def example(title: str) -> str:
+    """The program under a heading of the guide."""
+    section = (SOURCE / "docs/guide.md").read_text().split(f"\n## {title}\n")[1]
+    return re.findall(r"^```c\n(.*?)^```", section, re.DOTALL | re.MULTILINE)[0]
+
+
+ANSWERS = "".join(f"{x} {x + 1}\n" for x in range(10))
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +60,7 @@ def libraries(tree: Path) -> Path:
 def configured(tree: Path, folder: Path, lists: str, *words: str) -> Path:
     """A consumer's build folder, built."""
     (folder / "program.c").write_text(PROGRAM)
+    (folder / "engine.c").write_text(example("Tables"))
     (folder / "CMakeLists.txt").write_text(lists)
     for step in (["-G", "Ninja", "-S", ".", "-B", "out", *words], ["--build", "out"]):
         ended = run("cmake", *step, cwd=folder)
@@ -58,6 +73,9 @@ def test_cmake_finds_the_package(tree: Path, tmp_path: Path) -> None:
     for name in ("with_static", "all_static"):
         assert doctor(out / name)["bigleaf_version"]
     assert doctor(out / "with_shared")["bigleaf_library"]
+    assert doctor(out / "engine_static")["bigleaf_version"]
+    for name in ("engine", "engine_static"):
+        assert run(out / name).out == ANSWERS
     if doctor(out / "all_static")["huge_pages_here"]:
         for name in ("with_static", "all_static", "with_shared"):
             assert heap_of(out / name) >= 8 << 20
@@ -79,14 +97,18 @@ def test_pkg_config_gives_the_words(
     plain.symlink_to(tree)
     folder = libraries(plain) / "pkgconfig"
     env = {"PKG_CONFIG_PATH": str(folder), "SOURCE": str(source)}
-    script = (
-        'eval cc "$SOURCE" $(pkg-config --cflags --libs "$1") $2 -o "$3"'
-    )
+    script = 'eval "$4" "$SOURCE" $(pkg-config --cflags --libs "$1") $2 -o "$3"'
     for name, flag in (("bigleaf", ""), ("bigleaf-static", "-static")):
         program = tmp_path / name
-        ended = run("sh", "-c", script, "sh", name, flag, program, env=env)
+        ended = run("sh", "-c", script, "sh", name, flag, program, "cc", env=env)
         assert ended.status == 0, ended
     assert doctor(tmp_path / "bigleaf-static")["bigleaf_version"]
+    source.write_text(example("Tables"))
+    for compiler in ("cc", plain / "bin/bigleaf-cc"):
+        ended = run("sh", "-c", script, "sh", "bigleaf-table", "", tmp_path / "engine",
+                    compiler, env=env)  # fmt: skip
+        assert ended.status == 0, ended
+        assert run(tmp_path / "engine").out == ANSWERS
     ended = run("pkg-config", "--variable=toolchain", "bigleaf", env=env)
     assert Path(ended.out.strip().replace("\\", "")).exists()
 
@@ -98,6 +120,30 @@ def test_the_moved_command_finds_its_files(
     ended = run(tree / "bin/bigleaf-cc", "-static", source, "-o", program)
     assert (ended.status, ended.err) == (0, "")
     assert doctor(program)["bigleaf_version"]
+
+
+def test_the_moved_command_finds_the_headers(tree: Path, tmp_path: Path) -> None:
+    (tmp_path / "pool.c").write_text(example("Typed pools"))
+    ended = run(tree / "bin/bigleaf-cc", "-Wall", "-Werror", tmp_path / "pool.c",
+                "-o", tmp_path / "pool")  # fmt: skip
+    assert (ended.status, ended.err) == (0, "")
+    assert run(tmp_path / "pool").status == 0
+
+
+def test_what_is_built_can_be_installed() -> None:
+    """`./dev build` makes the manual pages too, which are installed."""
+    if not (BUILD / "build.ninja").exists():
+        pytest.skip("not built by ninja")
+    ended = run("ninja", "-C", BUILD, "-t", "query", "products")
+    assert re.search(r"^ +docs/man/man$", ended.out, re.MULTILINE), ended.out
+
+
+def test_bash_finds_the_completions_by_name(tree: Path) -> None:
+    folder = tree / "share/bash-completion/completions"
+    for name in ("bigleaf", "bigleaf-bench"):
+        assert f"\ncomplete -F _{name.replace('-', '_')} {name}\n" in (
+            folder / name
+        ).read_text()
 
 
 def test_the_moved_bench_finds_its_files(tree: Path) -> None:
