@@ -45,10 +45,13 @@ static int run_external(char **argv) {
     return BL_EXIT_NOT_EXECUTABLE;
 }
 
-static int help_on(const char *name) {
+static int help_on(char *name) {
+    static char help[] = "--help";
     const struct bl_command *c = name ? bl_command_find(name) : NULL;
-    if (name && !c)
+    if (name && !c && !is_command_name(name))
         return unknown_command(name);
+    if (name && !c)
+        return run_external((char *[]){name, help, NULL});
     if (c)
         bl_help_command(stdout, c);
     else

@@ -266,7 +266,9 @@ void bl_help_commands(FILE *out) {
           out);
     for (const struct bl_command *c = bl_commands; c->name; c++)
         fprintf(out, "  %-10s %s\n", c->name, c->summary);
-    fputs("  NAME       runs bigleaf-NAME from PATH\n\n"
+    fputs("  bench      measure many reasoners on many instances\n"
+          "  thp-libc   make the C library for cc --libc=thp\n"
+          "  NAME       runs bigleaf-NAME from PATH\n\n"
           "bigleaf COMMAND --help tells more of one command.\n"
           "bigleaf --version prints the version.\n",
           out);

@@ -90,6 +90,14 @@ def test_manual_page_names_the_commands() -> None:
         assert f"bigleaf-{command}(1)" in text
 
 
+@pytest.mark.parametrize("name", ["bench", "thp-libc"])
+def test_help_knows_the_commands_beside_it(bigleaf: Bigleaf, name: str) -> None:
+    assert f"\n  {name} " in bigleaf("--help").out
+    assert f"bigleaf-{name}(1)" in page("bigleaf.1")
+    assert bigleaf("help", name) == bigleaf(name, "--help")
+    assert bigleaf("help", "no-such").err == bigleaf("no-such").err
+
+
 def test_manual_page_names_the_variables() -> None:
     text = page("libbigleaf.7")
     for variable in runtime_variables():
@@ -116,7 +124,7 @@ def completions(*words: str) -> set[str]:
 
 
 def test_completion_offers_commands_and_options(bigleaf: Bigleaf) -> None:
-    assert completions("") >= {*COMMANDS, "bench", "--help", "--version"}
+    assert completions("") >= {*COMMANDS, "bench", "thp-libc", "--help", "--version"}
     assert completions("do") == {"doctor"}
     for command in COMMANDS:
         offered = {word.rstrip("=") for word in completions(command, "--")}
