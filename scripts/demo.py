@@ -153,7 +153,7 @@ def row(name, variant, medians):
 
 def table(results):
     """The comparison as lines: medians, and ratios with their interval."""
-    lines = [f"{'solver':<9}{'heap on':<9}{'wall s':>8}{'cpu s':>8}"
+    lines = [f"{'solver':<9}{'variant':<9}{'wall s':>8}{'cpu s':>8}"
              f"{'memory MiB':>13}{'faults':>10}{'heap huge %':>13}"]
     for solver, result in results.items():
         medians = result["medians"]

@@ -138,6 +138,12 @@ def test_what_is_built_can_be_installed() -> None:
     assert re.search(r"^ +docs/man/man$", ended.out, re.MULTILINE), ended.out
 
 
+def test_what_the_manual_pages_refer_to_is_there(tree: Path) -> None:
+    pages = "".join(f.read_text() for f in (tree / "share/man").glob("*/*"))
+    named = set(re.findall(r"docs/(\w+\.md)", pages))
+    assert named <= {f.name for f in (tree / "share/doc/bigleaf").iterdir()}
+
+
 def test_bash_finds_the_completions_by_name(tree: Path) -> None:
     folder = tree / "share/bash-completion/completions"
     for name in ("bigleaf", "bigleaf-bench"):
