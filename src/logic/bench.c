@@ -14,6 +14,7 @@
 #include "logic/bench_measure.h"
 #include "logic/bench_program.h"
 #include "logic/bench_run.h"
+#include "logic/stream.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -218,7 +219,8 @@ static void add_row(struct table *t, const struct bl_bench_plan *plan,
                     bl_bench_median(&series[i], t->of) * share / base);
     }
     fputs("\n", t->out);
-    fflush(t->out);
+    if (t->out == stdout)
+        bl_flush_output();
 }
 
 // Processor time is shared among the threads; wall time and memory are not.

@@ -4,6 +4,7 @@
 //
 #include "logic/bench_measure.h"
 
+#include "logic/stream.h"
 #include "os/os.h"
 
 #include <dlfcn.h>
@@ -109,7 +110,7 @@ static bool run_child(const struct bl_bench_plan *p,
                       struct bl_bench_sample *s) {
     int ends[2];
     char line[2048] = "";
-    fflush(stdout);
+    bl_flush_output();
     warm(p->warm_bytes);
     if (pipe(ends) != 0)
         return false;

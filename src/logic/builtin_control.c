@@ -133,7 +133,8 @@ static int shell_2(struct bl_machine *m, bl_word *a) {
     bl_word command;
     if (bl_take_atom(m, a[0], &command) != BL_TRUE)
         return BL_THROW;
-    fflush(NULL);
+    bl_flush_output();
+    fflush(NULL); // the other files
     const int status = system(bl_atom_text(command));
     return bl_answer(m, a[1], bl_int(status >> 8));
 }

@@ -10,6 +10,7 @@
 #include "logic/limit.h"
 #include "logic/message.h"
 #include "logic/queue.h"
+#include "logic/stream.h"
 #include "logic/worker.h"
 
 #include <errno.h>
@@ -167,7 +168,7 @@ static void *thread_main(void *arg) {
         w->report->halt_code = m->halt_code;
     }
     if (m->halting && w->report == NULL)
-        exit(m->halt_code);
+        exit(bl_end_output(m->halt_code));
     show_machine(w, NULL);
     report_error(w, m);
     bl_engine_machine_end(m);

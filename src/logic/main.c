@@ -6,6 +6,7 @@
 #include "logic/engine.h"
 #include "logic/limit.h"
 #include "logic/profile.h"
+#include "logic/stream.h"
 #include "logic/toplevel.h"
 #include "logic/worker.h"
 #include "reservoir/reservoir.h"
@@ -244,7 +245,7 @@ static int run(struct bl_machine *m, const struct command *c) {
     return code;
 }
 
-int main(int argc, char **argv) {
+static int leaflog(int argc, char **argv) {
     struct command c = {.top = {.threads = 1}};
     const int refused = read_backing();
     if (refused != 0)
@@ -267,8 +268,10 @@ int main(int argc, char **argv) {
     bl_worker_adopt(m);
     const int code = run(m, &c);
     free(c.files);
-    fflush(stdout);
+    bl_flush_output();
     if (c.profile)
         bl_profile_print(stderr);
     return code;
 }
+
+int main(int argc, char **argv) { return bl_end_output(leaflog(argc, argv)); }

@@ -7,6 +7,7 @@
 
 #include "logic/builtin.h"
 #include "logic/engine.h"
+#include "logic/stream.h"
 
 #include <string.h>
 
@@ -181,7 +182,7 @@ void bl_print_record(struct bl_machine *m, const struct bl_record *ball,
     if (!bl_record_load(m, ball, &t))
         return;
     bl_message_of(m, t, &o);
-    fflush(stdout);
+    bl_flush_output();
     fprintf(stderr, "%s: error: %s\n", where != NULL ? where : "leaflog",
             o.text);
     bl_out_fini(&o);

@@ -6,6 +6,7 @@
 
 #include "logic/builtin.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,10 +134,33 @@ static int not_written(struct bl_machine *m, const struct bl_stream *s) {
     return bl_throw_io(m, BL_ATOM_write, bl_stream_term(m, s));
 }
 
+// libc forgets what a flush could not write, so the next one succeeds again.
+static _Atomic(int) output_error; // of errno: why some of the output is lost
+
+static bool flush(FILE *file) {
+    if (fflush(file) == 0)
+        return true;
+    if (file == stdout)
+        bl_store_relaxed(&output_error, errno);
+    return false;
+}
+
+void bl_flush_output(void) { (void)flush(stdout); }
+
+int bl_end_output(int status) {
+    bl_flush_output();
+    const int error = bl_load_relaxed(&output_error);
+    if (error == 0 && !ferror(stdout))
+        return status;
+    fprintf(stderr, "leaflog: cannot write to standard output: %s\n",
+            error != 0 ? strerror(error) : "not all of it was taken");
+    return 3;
+}
+
 int bl_stream_flush(struct bl_machine *m, struct bl_stream *s) {
     if (bl_stream_enter(m, s) != BL_TRUE)
         return BL_THROW;
-    const bool written = s->to_memory || fflush(s->file) == 0;
+    const bool written = s->to_memory || flush(s->file);
     bl_stream_leave(s);
     return written ? BL_TRUE : not_written(m, s);
 }
@@ -185,6 +209,8 @@ int bl_stream_write(struct bl_machine *m, struct bl_stream *s, const char *text,
         bl_out_bytes(&s->memory, text, bytes);
     else
         written = fwrite(text, 1, bytes, s->file) == bytes;
+    if (!written && s->file == stdout)
+        bl_store_relaxed(&output_error, errno);
     count_columns(s, text, bytes);
     bl_stream_leave(s);
     return written ? BL_TRUE : not_written(m, s);

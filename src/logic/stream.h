@@ -70,6 +70,11 @@ int bl_find_stream(struct bl_machine *m, bl_word a, struct bl_stream **out);
     BL_ON_STREAM(without, with, input, false, does)
 #define BL_ON_OUTPUT(without, with, does)                                      \
     BL_ON_STREAM(without, with, output, true, does)
+// Before something is said elsewhere.
+void bl_flush_output(void);
+// At the end of the program: the exit status, which is `status` unless standard
+// output did not take all that was written; then that is said.
+int bl_end_output(int status);
 // All of them, as a list.
 BL_MUST_USE bool bl_stream_list(struct bl_machine *m, bl_word *out);
 bool bl_stream_has_alias(bl_word alias);

@@ -14,6 +14,7 @@
 #include "logic/message.h"
 #include "logic/record.h"
 #include "logic/statistics.h"
+#include "logic/stream.h"
 #include "logic/worker.h"
 #include "reservoir/reservoir.h"
 
@@ -62,7 +63,7 @@ static char *read_line(struct terminal *t, const char *prompt) {
     }
     if (t->interactive) {
         fputs(prompt, stdout);
-        fflush(stdout);
+        bl_flush_output();
     }
     char *line = NULL;
     size_t capacity = 0;
@@ -130,7 +131,7 @@ static void print_json(struct bl_machine *m, const struct bl_read_result *q) {
 enum wish { NEXT, ALL, STOP };
 
 static enum wish ask(void) {
-    fflush(stdout);
+    bl_flush_output();
     for (;;) {
         const int c = read_key();
         if (c == ';' || c == ' ' || c == 'n')
@@ -139,7 +140,7 @@ static enum wish ask(void) {
             return ALL;
         if (c == 'h' || c == '?') {
             fputs("  [; next, a all, Enter stop] ", stdout);
-            fflush(stdout);
+            bl_flush_output();
             continue;
         }
         return STOP;
@@ -201,7 +202,7 @@ static int run_query(struct session *s, const struct bl_read_result *r) {
     bl_query_close(m, &q);
     if (s->options->stats)
         bl_statistics_print(m, NULL);
-    fflush(stdout);
+    bl_flush_output();
     return status;
 }
 
@@ -211,7 +212,7 @@ static void syntax_error(const char *name, const struct bl_read_error *e,
     for (uint32_t i = 1; i < e->line; i++)
         p = strchr(p, '\n') + 1;
     const size_t n = strcspn(p, "\n");
-    fflush(stdout);
+    bl_flush_output();
     fprintf(stderr, "%s:%u:%u: error: %s\n    %.*s\n    ", name, e->line,
             e->column, e->message, (int)n, p);
     for (uint32_t i = 1; i < e->column; i++)
@@ -357,6 +358,6 @@ int bl_run_goal(struct bl_machine *m, const char *goal,
     }
     bl_read_result_fini(&r);
     bl_out_fini(&text);
-    fflush(stdout);
+    bl_flush_output();
     return code;
 }
