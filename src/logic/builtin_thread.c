@@ -360,12 +360,7 @@ static struct bl_record *copy_record(const struct bl_record *r) {
     return copy;
 }
 
-// What interrupts the waiting machine interrupts the workers.
-static void pass_on(struct bl_machine *m, struct bl_worker **w, int n) {
-    const uint32_t why = bl_load_acquire(&m->interrupt);
-    if (why == 0)
-        return;
-    bl_machine_forget(m, why);
+static void interrupt(struct bl_worker **w, int n, uint32_t why) {
     pthread_mutex_lock(&workers_lock);
     for (int i = 0; i < n; i++) {
         w[i]->interrupt = why;
@@ -373,6 +368,15 @@ static void pass_on(struct bl_machine *m, struct bl_worker **w, int n) {
             bl_machine_interrupt(w[i]->machine, why);
     }
     pthread_mutex_unlock(&workers_lock);
+}
+
+// What interrupts the waiting machine interrupts the workers.
+static void pass_on(struct bl_machine *m, struct bl_worker **w, int n) {
+    const uint32_t why = bl_load_acquire(&m->interrupt);
+    if (why == 0)
+        return;
+    bl_machine_forget(m, why);
+    interrupt(w, n, why);
 }
 
 static void join_worker(struct bl_machine *m, struct bl_worker **w, int n,
@@ -386,6 +390,35 @@ static void join_worker(struct bl_machine *m, struct bl_worker **w, int n,
     BL_CHECK(r == 0);
 }
 
+// How many there are: fewer than wanted where no more can be had.
+static int launch_all(struct bl_worker **w, int n, const struct bl_record *goal,
+                      struct bl_worker_report *report) {
+    for (int i = 0; i < n; i++) {
+        w[i] = new_worker(0);
+        w[i]->goal = copy_record(goal);
+        w[i]->report = &report[i];
+        w[i]->is_thread = true;
+        if (!launch_soon(w[i])) {
+            free_worker(w[i]);
+            return i;
+        }
+    }
+    return n;
+}
+
+// A thread that had no memory for its machine.
+static bool never_ran(const struct bl_worker *w) {
+    return w->status == BL_RUN_ERROR && w->result == NULL;
+}
+
+// The goal is one for all of them: where some are missing the rest is ended,
+// and that is the only error.
+static void too_few(struct bl_machine *m, struct bl_worker_report *all) {
+    (void)bl_throw_resource(m, "threads");
+    bl_print_ball(m, NULL);
+    all->status = BL_RUN_ERROR;
+}
+
 struct bl_worker_report bl_workers_run(struct bl_machine *m,
                                        const struct bl_record *goal,
                                        int threads) {
@@ -396,23 +429,23 @@ struct bl_worker_report bl_workers_run(struct bl_machine *m,
     BL_CHECK(report != NULL && w != NULL);
     const double start_time = now_seconds();
     bl_limit_catch_interrupts(m);
-    for (int i = 0; i < threads; i++) {
-        w[i] = new_worker(0);
-        w[i]->goal = copy_record(goal);
-        w[i]->report = &report[i];
-        w[i]->is_thread = true;
-        BL_CHECK(launch(w[i]));
-    }
-    for (int i = 0; i < threads; i++) {
-        join_worker(m, w, threads, i);
+    const int n = launch_all(w, threads, goal, report);
+    bool missing = n < threads;
+    if (missing)
+        interrupt(w, n, BL_INT_SIGNAL);
+    for (int i = 0; i < n; i++) {
+        join_worker(m, w, n, i);
+        missing = missing || never_ran(w[i]);
         all.status = worse(all.status, w[i]->status);
         all.cpu_seconds += report[i].cpu_seconds;
         if (w[i]->status == BL_RUN_HALT)
             all.halt_code = report[i].halt_code;
-        if (w[i]->result != NULL)
+        if (w[i]->result != NULL && !missing)
             bl_print_record(m, w[i]->result, NULL);
         free_worker(w[i]);
     }
+    if (missing)
+        too_few(m, &all);
     bl_limit_catch_interrupts(NULL);
     all.wall_seconds = now_seconds() - start_time;
     free(report);

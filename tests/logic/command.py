@@ -62,6 +62,16 @@ def full_disk(c: Command) -> None:
         c.expect(0, "", "-g", "true", out=full)
 
 
+def no_threads(c: Command) -> None:
+    """-t says so in one line, and those that there are do not go on."""
+    little = "ulimit -v 400000;"
+    if c.run("-g", "true", before=little).returncode != 0:
+        return # a sanitizer needs more addresses than that
+    said = "leaflog: error: out of threads: the limit of this run is reached\n"
+    for goal in "true", "(repeat, fail)":
+        c.expect(2, said, "-t", "200", "-g", goal, before=little)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("leaflog")
@@ -69,6 +79,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         c = Command(args.leaflog, pathlib.Path(folder))
         full_disk(c)
+        no_threads(c)
     print(f"{c.failures} failures")
     return 1 if c.failures else 0
 
