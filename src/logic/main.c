@@ -235,7 +235,7 @@ static int run(struct bl_machine *m, const struct command *c) {
     const int errors = load_files(m, c);
     if (m->halting)
         return m->halt_code;
-    if (errors > 0 && c->goal != NULL)
+    if (errors > 0 && (c->goal != NULL || !bl_toplevel_is_interactive()))
         return 2;
     if (c->seconds > 0)
         bl_limit_set_deadline(m, bl_now_ns() + (uint64_t)(c->seconds * 1e9));

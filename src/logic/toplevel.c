@@ -256,9 +256,11 @@ static bool run_text(struct session *s, struct bl_out *text, bool last,
     }
 }
 
+bool bl_toplevel_is_interactive(void) { return isatty(0) && isatty(1); }
+
 int bl_toplevel(struct bl_machine *m, const struct bl_toplevel_options *o) {
     struct session s = {.m = m, .options = o};
-    s.terminal.interactive = isatty(0) && isatty(1);
+    s.terminal.interactive = bl_toplevel_is_interactive();
     if (s.terminal.interactive)
         find_editor(&s.terminal);
     if (s.terminal.interactive)

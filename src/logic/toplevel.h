@@ -14,6 +14,8 @@ struct bl_toplevel_options {
     int threads;
 };
 
+// Whether somebody types the goals.
+bool bl_toplevel_is_interactive(void);
 // Runs until end of input or halt; the exit status.
 int bl_toplevel(struct bl_machine *m, const struct bl_toplevel_options *o);
 // Runs the goal once, or in so many threads: 0 true, 1 false, 2 error; what

@@ -72,6 +72,14 @@ def no_threads(c: Command) -> None:
         c.expect(2, said, "-t", "200", "-g", goal, before=little)
 
 
+def not_loaded(c: Command) -> None:
+    """No goal is run, from a pipe neither."""
+    missing = "leaflog: cannot read nosuch.pl: No such file or directory\n" \
+              "leaflog: 1 error while loading\n"
+    for args in ["nosuch.pl"], ["nosuch.pl", "-g", "true"]:
+        c.same("goals", c.expect(2, missing, *args, say="X = 1.\n"), "")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("leaflog")
@@ -80,6 +88,7 @@ def main() -> int:
         c = Command(args.leaflog, pathlib.Path(folder))
         full_disk(c)
         no_threads(c)
+        not_loaded(c)
     print(f"{c.failures} failures")
     return 1 if c.failures else 0
 
