@@ -5,6 +5,8 @@
 //
 #include "logic/json.h"
 
+#include "logic/acyclic.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -132,7 +134,10 @@ void bl_json_answer(struct bl_machine *m, struct bl_out *o,
         first = false;
         string(o, v->name, __builtin_strlen(v->name));
         bl_out_char(o, ':');
-        bl_json_term(m, o, v->var);
+        if (bl_is_acyclic(m, v->var) == BL_FAIL)
+            bl_out_str(o, "{\"cyclic\":true}");
+        else
+            bl_json_term(m, o, v->var);
     }
     bl_out_str(o, "}}\n");
 }

@@ -9,7 +9,8 @@
 #include "logic/reader.h"
 #include "logic/writer.h"
 
-// {"schema":"leaflog.answer/1","bindings":{"X":...}}
+// {"schema":"leaflog.answer/1","bindings":{"X":...}}; a term that
+// contains itself is {"cyclic":true}.
 void bl_json_answer(struct bl_machine *m, struct bl_out *o,
                     const struct bl_read_result *query);
 // Numbers as they are, atoms as strings, lists as arrays, f(a) as

@@ -80,6 +80,14 @@ def not_loaded(c: Command) -> None:
         c.same("goals", c.expect(2, missing, *args, say="X = 1.\n"), "")
 
 
+def answers(c: Command) -> None:
+    """As text and as JSON, of terms without end too."""
+    goal = "X = f(X), Y = [a|Y], Z = 1.\n"
+    json = c.expect(0, "", "--json", say=goal)
+    c.same("JSON", json, '{"schema":"leaflog.answer/1","bindings":'
+                         '{"X":{"cyclic":true},"Y":{"cyclic":true},"Z":1}}\n')
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("leaflog")
@@ -89,6 +97,7 @@ def main() -> int:
         full_disk(c)
         no_threads(c)
         not_loaded(c)
+        answers(c)
     print(f"{c.failures} failures")
     return 1 if c.failures else 0
 
