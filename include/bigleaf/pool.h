@@ -32,7 +32,9 @@ enum bl_pool_sharing {
 
 struct bl_pool_spec {
     const char *name;   // shown in statistics; must outlive the pool
-    size_t block_bytes; // at least 1; rounded up to a multiple of `align`
+    size_t block_bytes; // at least 1; rounded up to a multiple of `align`.
+                        // Any size that addresses can be had for, whether or
+                        // not the machine has as much memory
     size_t align;       // a power of two up to 2 MiB; 0 means 16
     enum bl_pool_sharing sharing;
 };
@@ -62,6 +64,8 @@ void bl_pool_read_stats(const struct bl_pool *pool, struct bl_pool_stats *out);
 
 // Gives back the pool and all its blocks at once, in time linear in its pages
 // and not in its blocks. No other thread may be using the pool or a block.
+// Deleting it once more, while no other pool has taken its place, ends the
+// program with one line. NULL is allowed.
 void bl_pool_delete(struct bl_pool *pool);
 
 #pragma GCC visibility pop

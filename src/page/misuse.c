@@ -47,7 +47,8 @@ void bl_overwritten(const struct bl_block *block) {
     end(&t);
 }
 
-void bl_misuse(const char *call, const struct bl_page *page, const void *p) {
+static BL_NORETURN void end_call(const char *call, const void *p,
+                                 const char *what) {
     char buffer[160];
     struct bl_text t;
     bl_message_begin(&t, buffer, sizeof buffer);
@@ -55,6 +56,15 @@ void bl_misuse(const char *call, const struct bl_page *page, const void *p) {
     bl_text_char(&t, '(');
     bl_text_hex(&t, (uintptr_t)p);
     bl_text_str(&t, "): ");
-    bl_text_str(&t, what_is_wrong(page, p));
+    bl_text_str(&t, what);
     end(&t);
+}
+
+void bl_misuse(const char *call, const struct bl_page *page, const void *p) {
+    end_call(call, p, what_is_wrong(page, p));
+}
+
+void bl_pool_misuse(const char *call, const struct bl_pool *pool,
+                    const char *what) {
+    end_call(call, pool, what);
 }

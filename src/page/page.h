@@ -163,6 +163,7 @@ struct bl_pool {
     size_t run_bytes;   // blocks too large for pages: a run each; else 0
     uint32_t runs;      // lock:bl_lock_pages, 1 + index of the first run
     uint32_t run_count; // lock:bl_lock_pages
+    bool deleted;       // lock:bl_lock_pools, waits to be another pool
     struct bl_pool *next_free;
 };
 
@@ -321,6 +322,9 @@ void bl_page_free_slow(struct bl_page *page, void *p, const char *call);
 // Ends the program with one line on what is wrong with `p`.
 BL_NORETURN BL_COLD void bl_misuse(const char *call, const struct bl_page *page,
                                    const void *p);
+// The same, of a pool.
+BL_NORETURN BL_COLD void
+bl_pool_misuse(const char *call, const struct bl_pool *pool, const char *what);
 
 // Asked when a block is freed: whether the thread has a local. One that frees
 // and never allocates gets it after a while, to return blocks many at a time.

@@ -65,6 +65,7 @@ static struct bl_pool *take_record(void) {
 
 static void give_record(struct bl_pool *pool) {
     bl_lock_acquire(&bl_lock_pools);
+    pool->deleted = true;
     pool->next_free = free_records;
     free_records = pool;
     bl_lock_release(&bl_lock_pools);
@@ -97,7 +98,8 @@ static size_t block_bytes_of(const struct bl_pool_spec *spec, size_t align) {
 
 struct bl_pool *bl_pool_new(const struct bl_pool_spec *spec) {
     const size_t align = spec->align ? spec->align : 16;
-    if (!bl_is_pow2(align) || align > BL_HUGE_SIZE)
+    if (!bl_is_pow2(align) || align > BL_HUGE_SIZE ||
+        (spec->sharing != BL_POOL_SHARED && spec->sharing != BL_POOL_PRIVATE))
         return NULL;
     const size_t bytes = block_bytes_of(spec, align);
     if (bytes == 0 || bl_local_attach() == NULL)
@@ -288,9 +290,12 @@ static void drop_runs(struct bl_pool *pool) {
         run_block_free(pool, bl_run_start(numbered_run(pool->runs - 1)));
 }
 
+// Without the lock: who deletes a pool is alone with it.
 void bl_pool_delete(struct bl_pool *pool) {
     if (pool == NULL)
         return;
+    if (pool->deleted)
+        bl_pool_misuse("bl_pool_delete", pool, "deleted already");
     if (pool->run_bytes) {
         drop_runs(pool);
     } else if (pool->is_private) {

@@ -112,6 +112,7 @@ TEST(what_is_no_specification_is_refused) {
     expect_ptr_eq(pool_of(SIZE_MAX, 0, BL_POOL_SHARED), NULL);
     expect_ptr_eq(pool_of(SIZE_MAX - 8, 16, BL_POOL_PRIVATE), NULL);
     expect_ptr_eq(pool_of(PTRDIFF_MAX, 0, BL_POOL_PRIVATE), NULL);
+    expect_ptr_eq(pool_of(16, 0, (enum bl_pool_sharing)7), NULL);
 }
 
 // Deleting is no more than giving back pages: what is freed serves the next
