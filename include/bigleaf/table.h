@@ -94,7 +94,8 @@ struct bl_answer_cursor {
 struct bl_table_space *
 bl_table_space_new(const struct bl_table_options *options);
 
-// No thread may be attached any more.
+// No thread may be attached any more; where one is, that ends the program with
+// one line.
 void bl_table_space_delete(struct bl_table_space *space);
 
 // The calling thread's entrance, or NULL without memory. At most
@@ -134,7 +135,10 @@ struct bl_subgoal *bl_table_find_call(struct bl_table_thread *thread,
 // Empties one table, or all, as this thread sees them: the next call is FRESH
 // again. Other threads keep what they share until they abolish it too or
 // detach, and the last of them frees it. False, and nothing done, where this
-// thread is still evaluating one of the calls concerned.
+// thread is still evaluating one of the calls concerned. Otherwise this
+// thread's subgoals of it, their answers and cursors are no more: no function
+// may be given them, `bl_subgoal_state` neither; `bl_table_call` returns new
+// ones.
 bool bl_table_abolish(struct bl_table_thread *thread, struct bl_table *table);
 bool bl_table_abolish_all(struct bl_table_thread *thread);
 
@@ -251,7 +255,9 @@ void bl_table_read_locks(struct bl_table_space *space,
                          struct bl_table_lock_stats *out);
 
 // Walks all that this thread can see and ends the program with one line where
-// an invariant does not hold. Returns the number of answers visited.
+// an invariant does not hold. Returns the number of answers visited. For tests,
+// and while no other thread makes calls or inserts answers: what is being
+// changed under a lock looks broken.
 uint64_t bl_table_check(struct bl_table_thread *thread);
 
 #ifdef __cplusplus

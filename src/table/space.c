@@ -7,6 +7,8 @@
 //
 #include "table/space.h"
 
+#include "os/os.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,7 +43,9 @@ bl_table_space_new(const struct bl_table_options *options) {
 void bl_table_space_delete(struct bl_table_space *space) {
     if (space == NULL)
         return;
-    BL_CHECK(space->thread_count == 0);
+    if (space->thread_count != 0)
+        bl_fatal("bl_table_space_delete: a thread is still attached; "
+                 "bl_table_detach comes first");
     if (space->options.alloc == BL_ALLOC_MALLOC)
         bl_tables_free(space);
     bl_pools_drop(&space->pools, BL_TYPE_COUNT);

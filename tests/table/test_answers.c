@@ -7,7 +7,10 @@
 #include "naive.h"
 #include "table/table.h"
 
+#include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 // A space with one table, and this thread attached.
 struct bench {
@@ -644,6 +647,29 @@ TEST(designs_live_side_by_side) {
     expect_size_eq(bl_table_check(b.thread), 2000);
     expect_true(bl_table_abolish_all(b.thread));
     expect_size_eq(bl_table_check(b.thread), 0);
+    close_bench(&b);
+}
+
+// The caller's mistake is named as one.
+TEST(a_space_in_use_is_not_deleted) {
+    struct bench b = open_bench(&variants[0]);
+    char said[200] = "";
+    int status;
+    int ends[2];
+    assert_int_eq(pipe(ends), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        dup2(ends[1], 2);
+        bl_table_space_delete(b.space);
+        _exit(0);
+    }
+    close(ends[1]);
+    expect_true(read(ends[0], said, sizeof said - 1) > 0);
+    expect_str_eq(said, "bigleaf: bl_table_space_delete: a thread is still "
+                        "attached; bl_table_detach comes first\n");
+    assert_int_eq(waitpid(child, &status, 0), child);
+    expect_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+    close(ends[0]);
     close_bench(&b);
 }
 
