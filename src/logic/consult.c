@@ -474,6 +474,14 @@ int bl_consult_text(struct bl_machine *m, const char *name, const char *text,
     return l.errors;
 }
 
+// The mark of UTF-8 that some editors put first is no part of the text.
+static size_t without_mark(char *text, size_t length) {
+    if (length < 3 || memcmp(text, "\xef\xbb\xbf", 3) != 0)
+        return length;
+    memmove(text, text + 3, length - 3);
+    return length - 3;
+}
+
 char *bl_file_contents(const char *path, size_t *length) {
     FILE *const f = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
     if (f == NULL)
@@ -493,25 +501,29 @@ char *bl_file_contents(const char *path, size_t *length) {
             BL_CHECK(text != NULL);
         }
     }
-    const bool bad = ferror(f) != 0;
+    const int error = ferror(f) != 0 ? errno : 0; // a folder, say
     if (f != stdin)
         fclose(f);
-    if (bad) {
+    if (error != 0) {
         free(text);
+        errno = error;
         return NULL;
     }
-    text[used] = 0;
-    *length = used;
+    *length = without_mark(text, used);
+    text[*length] = 0;
     return text;
+}
+
+int bl_cannot_read(const char *path) {
+    fprintf(stderr, "leaflog: cannot read %s: %s\n", path, strerror(errno));
+    return 1;
 }
 
 int bl_consult(struct bl_machine *m, const char *path) {
     size_t length;
     char *const text = bl_file_contents(path, &length);
-    if (text == NULL) {
-        fprintf(stderr, "leaflog: cannot read %s: %s\n", path, strerror(errno));
-        return 1;
-    }
+    if (text == NULL)
+        return bl_cannot_read(path);
     // messages of clauses name the file for as long as the clauses live
     const bl_word name = bl_atom_str(path);
     const int errors =

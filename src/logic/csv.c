@@ -3,6 +3,7 @@
 // Facts from CSV and TSV files: a row is a fact, a field an integer, a number
 // or an atom. In CSV a field may stand in double quotes, with "" for one of
 // them, and is then an atom. All rows have as many fields as the first.
+// They become facts together or, after an error, not at all.
 //
 #include "logic/builtin.h"
 #include "logic/engine.h"
@@ -18,6 +19,9 @@ struct rows {
     uint32_t line;
     struct bl_out field;
     bool quoted;
+    bool open; // the text ended within quotes
+    struct bl_clause **fact;
+    size_t facts, capacity;
 };
 
 static bool at_row_end(const struct rows *r) {
@@ -37,6 +41,7 @@ static void read_quoted(struct rows *r) {
         r->line += *r->at == '\n';
         bl_out_char(&r->field, *r->at++);
     }
+    r->open = true;
 }
 
 static void read_field(struct rows *r) {
@@ -100,12 +105,26 @@ static bool read_row(struct rows *r, bl_word *words, uint32_t *n) {
     return true;
 }
 
-static int bad_row(struct rows *r, const char *path, uint32_t have,
-                   uint32_t want) {
+static int bad_row(struct rows *r, const char *path, uint32_t line,
+                   uint32_t have, uint32_t want) {
     char text[300];
-    snprintf(text, sizeof text, "%s:%u: a row of %u fields among rows of %u",
-             path, r->line - 1, have, want);
+    if (r->open)
+        snprintf(text, sizeof text, "%s:%u: quotes that nothing closes", path,
+                 line);
+    else
+        snprintf(text, sizeof text,
+                 "%s:%u: a row of %u fields among rows of %u", path, line, have,
+                 want);
     return bl_throw_syntax(r->m, text);
+}
+
+static void keep(struct rows *r, struct bl_clause *fact) {
+    if (r->facts == r->capacity) {
+        r->capacity = r->capacity * 2 + 256;
+        r->fact = realloc(r->fact, r->capacity * sizeof(struct bl_clause *));
+        BL_CHECK(r->fact != NULL);
+    }
+    r->fact[r->facts++] = fact;
 }
 
 static int add_row(struct rows *r, struct bl_pred *p, const bl_word *words) {
@@ -117,16 +136,16 @@ static int add_row(struct rows *r, struct bl_pred *p, const bl_word *words) {
               : bl_clause_compile(r->m, bl_struct(r->m, p->functor, words));
     if (c == NULL)
         return BL_THROW;
-    bl_clause_add(c, true);
+    keep(r, c);
     return BL_TRUE;
 }
 
-static int add_rows(struct rows *r, const char *path, bl_word name,
-                    int64_t *count) {
+static int read_rows(struct rows *r, const char *path, bl_word name) {
     struct bl_pred *p = NULL;
     bl_word words[BL_MAX_ARITY];
     while (r->at < r->end) {
         bl_word *const h = r->m->h;
+        const uint32_t line = r->line;
         uint32_t n;
         if (at_row_end(r)) { // an empty line
             end_row(r);
@@ -134,20 +153,29 @@ static int add_rows(struct rows *r, const char *path, bl_word name,
         }
         if (!read_row(r, words, &n))
             return bl_throw_representation(r->m, "max_arity");
-        if (p == NULL) {
+        if (p == NULL)
             p = bl_pred_ensure(bl_functor(name, n));
-            if (!bl_pred_take_over(r->m, p))
-                return bl_throw_permission(r->m, BL_ATOM_modify,
-                                           BL_ATOM_static_procedure,
-                                           bl_indicator(r->m, p->functor));
-        }
-        if (n != p->arity)
-            return bad_row(r, path, n, p->arity);
+        if (r->open || n != p->arity)
+            return bad_row(r, path, line, n, p->arity);
         if (add_row(r, p, words) != BL_TRUE)
             return BL_THROW;
         r->m->h = h;
-        ++*count;
     }
+    return BL_TRUE;
+}
+
+// All rows were read: now the predicate has them.
+static int add_facts(struct rows *r) {
+    if (r->facts == 0)
+        return BL_TRUE;
+    struct bl_pred *const p = r->fact[0]->pred;
+    if (!bl_pred_take_over(r->m, p))
+        return bl_throw_permission(r->m, BL_ATOM_modify,
+                                   BL_ATOM_static_procedure,
+                                   bl_indicator(r->m, p->functor));
+    for (size_t i = 0; i < r->facts; i++)
+        bl_clause_add(r->fact[i], true);
+    r->facts = 0;
     return BL_TRUE;
 }
 
@@ -157,13 +185,25 @@ int bl_load_csv(struct bl_machine *m, const char *path, bl_word name,
     char *const text = bl_file_contents(path, &length);
     *count = 0;
     if (text == NULL)
-        return bl_throw_existence(m, BL_ATOM_source_sink, bl_atom_str(path));
+        return errno == ENOENT
+                   ? bl_throw_existence(m, BL_ATOM_source_sink,
+                                        bl_atom_str(path))
+                   : bl_throw_permission(m, BL_ATOM_open, BL_ATOM_source_sink,
+                                         bl_atom_str(path));
     struct rows r = {.m = m,
                      .at = text,
                      .end = text + length,
                      .separator = separator,
                      .line = 1};
-    const int result = add_rows(&r, path, name, count);
+    int result = read_rows(&r, path, name);
+    const size_t facts = r.facts;
+    if (result == BL_TRUE)
+        result = add_facts(&r);
+    if (result == BL_TRUE)
+        *count = (int64_t)facts;
+    while (r.facts > 0)
+        bl_clause_free(r.fact[--r.facts]);
+    free(r.fact);
     bl_out_fini(&r.field);
     free(text);
     return result;

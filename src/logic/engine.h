@@ -37,8 +37,11 @@ void bl_engine_machine_end(struct bl_machine *m);
 
 // Loads a program. The number of errors that were shown on standard error.
 int bl_consult(struct bl_machine *m, const char *path);
-// A file as text that ends with a NUL, the caller's to free; NULL, see errno.
+// A file as text that ends with a NUL, the caller's to free, without a mark of
+// UTF-8 in front; NULL, see errno.
 char *bl_file_contents(const char *path, size_t *length);
+// Says so on standard error, and why by errno; 1, for the count of errors.
+int bl_cannot_read(const char *path);
 // Where a program that is named like this lies; false: nowhere.
 bool bl_find_source(const char *name, char *path, size_t size);
 // What this thread is loading, and the line it has come to; NULL: nothing.
@@ -46,7 +49,8 @@ const char *bl_loading_file(uint32_t *line);
 // The same as bl_consult with text in memory (the library).
 int bl_consult_text(struct bl_machine *m, const char *name, const char *text,
                     size_t length, bool is_library);
-// Facts of p/n from a CSV or TSV file; BL_TRUE or BL_THROW.
+// Facts of p/n from a CSV or TSV file, none of them where there is an error;
+// BL_TRUE or BL_THROW.
 int bl_load_csv(struct bl_machine *m, const char *path, bl_word name,
                 char separator, int64_t *rows);
 

@@ -11,8 +11,10 @@
 #include "logic/worker.h"
 #include "reservoir/reservoir.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const char usage[] =
     "usage: leaflog [options] [FILE...]\n"
@@ -189,6 +191,11 @@ static bool has_suffix(const char *s, const char *suffix) {
 }
 
 static int load_table(struct bl_machine *m, const char *path) {
+    struct stat info;
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
+        errno = EISDIR;
+        return bl_cannot_read(path);
+    }
     const char *const slash = strrchr(path, '/');
     const char *const name = slash != NULL ? slash + 1 : path;
     int64_t rows;

@@ -82,12 +82,25 @@ static void put_term(struct sentence *s, bl_word t) {
     bl_write_term(s->m, s->o, t, &w);
 }
 
-// Text with %1, %2, %3 for the arguments of the formal term.
+// Words of ours, where it is an atom.
+static void put_words(struct sentence *s, bl_word t) {
+    t = bl_deref(t);
+    if (bl_is_atom(t))
+        bl_out_bytes(s->o, bl_atom_text(t), bl_atom_bytes(t));
+    else
+        put_term(s, t);
+}
+
+// Text with %1, %2, %3 for the arguments of the formal term, and &1 to &3 for
+// those that are words.
 static void put_text(struct sentence *s, const char *text,
                      const bl_word *args) {
     for (; *text != 0; text++) {
-        if (*text == '%' && text[1] >= '1' && text[1] <= '3')
+        const bool argument = text[1] >= '1' && text[1] <= '3';
+        if (*text == '%' && argument)
             put_term(s, args[*++text - '1']);
+        else if (*text == '&' && argument)
+            put_words(s, args[*++text - '1']);
         else
             bl_out_char(s->o, *text);
     }
@@ -106,9 +119,9 @@ static const struct {
     {"representation_error", 1, "limit reached: %1"},
     {"evaluation_error", 1, "arithmetic: %1"},
     {"resource_error", 1, "out of %1: the limit of this run is reached"},
-    {"syntax_error", 1, "syntax error: %1"},
+    {"syntax_error", 1, "syntax error: &1"},
     {"stratification_error", 2,
-     "not stratified: %1 depends on itself through %2"},
+     "not stratified: %1 depends on itself through &2"},
     {"format", 1, "format/2: %1"},
     {"shell", 2, "shell: %1 %2"},
 };

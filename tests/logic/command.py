@@ -88,6 +88,37 @@ def answers(c: Command) -> None:
                          '{"X":{"cyclic":true},"Y":{"cyclic":true},"Z":1}}\n')
 
 
+def files(c: Command) -> None:
+    """Marks of UTF-8, and what is no table: nothing of it is loaded."""
+    mark = "\ufeff"
+    c.write("marked.pl", mark + "p(1).\n")
+    c.write("q.csv", mark + "1,2\n3,4\n")
+    goal = "p(1), findall(X, q(X, _), [1, 3])"
+    c.expect(0, "", "-g", goal, "marked.pl", "q.csv")
+    c.write("open.csv", 'a,b\nc,"d\n')
+    c.write("ragged.csv", "a,b\n\nc\n")
+    (c.folder / "folder.csv").mkdir()
+    for name, line, what in [("open", 2, "quotes that nothing closes"),
+                             ("ragged", 3, "a row of 1 fields among rows of 2")]:
+        c.expect(2, f"leaflog: error: syntax error: {name}.csv:{line}: {what}\n"
+                    "leaflog: 1 error while loading\n", "-g", "true", f"{name}.csv")
+        goal = f"catch(load_csv('{name}.csv', r), E, true), " \
+               "E = error(syntax_error(_), _), \\+ current_predicate(r/2)"
+        c.expect(0, "", "-g", goal)
+    c.expect(2, "leaflog: cannot read folder.csv: Is a directory", "-g", "true", "folder.csv")
+    c.expect(0, "", "-g", "catch(load_csv('folder.csv', r), "
+                          "error(permission_error(open, source_sink, _), _), true)")
+    c.expect(2, "leaflog: error: source_sink 'no.csv' does not exist\n"
+                "leaflog: 1 error while loading\n", "-g", "true", "no.csv")
+
+
+def messages(c: Command) -> None:
+    """Our own words stand without quotes."""
+    c.write("absent.pl", ":- table p/0, q/0.\np :- \\+ q.\nq :- \\+ p.\n")
+    c.expect(2, "leaflog: error: not stratified: p depends on itself through a negation\n",
+             "-g", "p", "absent.pl")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("leaflog")
@@ -98,6 +129,8 @@ def main() -> int:
         no_threads(c)
         not_loaded(c)
         answers(c)
+        files(c)
+        messages(c)
     print(f"{c.failures} failures")
     return 1 if c.failures else 0
 
