@@ -16,6 +16,7 @@
 #include "logic/bench_run.h"
 #include "logic/stream.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -315,7 +316,7 @@ static int print_program(const struct bench *b) {
 
 // ---- the command
 
-static int usage(void) {
+static int usage(FILE *out) {
     fputs("usage: leaflog bench table1|table2|table3|backing... "
           "[--programs=FOLDER]\n"
           "           [--only=NAME] [--short] [--threads=16,24] [--repeat=5]\n"
@@ -327,8 +328,8 @@ static int usage(void) {
           "takes free memory away.\n"
           "Programs that are not generated (WordNet, model checkers) are read "
           "from FOLDER,\nwhich bench/tabling/programs.py fills.\n",
-          stderr);
-    return 2;
+          out);
+    return out == stdout ? 0 : 2;
 }
 
 static bool read_threads(struct bench *b, const char *text) {
@@ -348,6 +349,15 @@ static bool read_threads(struct bench *b, const char *text) {
     return false;
 }
 
+static bool read_number(const char *text, int most, int *out) {
+    char *end;
+    const long n = strtol(text, &end, 10);
+    if (end == text || *end != 0 || n < 0 || n > most)
+        return false;
+    *out = (int)n;
+    return true;
+}
+
 static bool option(struct bench *b, const char *arg) {
     if (strncmp(arg, "--programs=", 11) == 0)
         b->folder = arg + 11;
@@ -356,9 +366,10 @@ static bool option(struct bench *b, const char *arg) {
     else if (strncmp(arg, "--threads=", 10) == 0)
         return read_threads(b, arg + 10);
     else if (strncmp(arg, "--repeat=", 9) == 0)
-        b->repeat = atoi(arg + 9);
+        return read_number(arg + 9, BL_BENCH_MAX_ROUNDS, &b->repeat) &&
+               b->repeat >= 1;
     else if (strncmp(arg, "--warm=", 7) == 0)
-        b->warm_mib = atoi(arg + 7);
+        return read_number(arg + 7, INT_MAX, &b->warm_mib);
     else if (strcmp(arg, "--short") == 0)
         *b = (struct bench){.self = b->self,
                             .folder = b->folder,
@@ -374,8 +385,32 @@ static bool option(struct bench *b, const char *arg) {
         b->wall = true;
     else if (strcmp(arg, "--time=cpu") != 0)
         return false;
-    return b->repeat >= 1 && b->repeat <= BL_BENCH_MAX_ROUNDS &&
-           b->warm_mib >= 0;
+    return true;
+}
+
+static bool is_help(const char *arg) {
+    return strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0;
+}
+
+static bool any_wanted(const struct bench *b) {
+    for (size_t i = 0; i < bl_bench_program_count; i++) {
+        if (wanted(b, &bl_bench_programs[i]))
+            return true;
+    }
+    return false;
+}
+
+static int none_wanted(const struct bench *b) {
+    fprintf(stderr,
+            "leaflog: --only=%s is in the name of no program%s; "
+            "there are",
+            b->only, b->brief ? " that --short measures" : "");
+    for (size_t i = 0; i < bl_bench_program_count; i++) {
+        if (bl_bench_programs[i].brief || !b->brief)
+            fprintf(stderr, " %s", bl_bench_programs[i].name);
+    }
+    fputs("\n", stderr);
+    return 2;
 }
 
 static unsigned wish_of(const char *word) {
@@ -396,7 +431,11 @@ static unsigned wish_of(const char *word) {
 
 int bl_bench_main(int argc, char **argv) {
     if (argc < 2)
-        return usage();
+        return usage(stderr);
+    for (int i = 1; i < argc; i++) {
+        if (is_help(argv[i]))
+            return usage(stdout);
+    }
     if (strcmp(argv[1], "run") == 0)
         return bl_bench_run(argc - 1, argv + 1);
     struct bench b = {.threads = {16, 24}, .n_threads = 2, .repeat = 5};
@@ -405,12 +444,14 @@ int bl_bench_main(int argc, char **argv) {
         const unsigned wish = wish_of(argv[i]);
         b.wishes |= wish;
         if (wish == 0 && !option(&b, argv[i]))
-            return usage();
+            return usage(stderr);
     }
     if (b.wishes == 0)
-        return usage();
+        return usage(stderr);
     if (b.wishes & PROGRAM)
         return print_program(&b);
+    if (!any_wanted(&b))
+        return none_wanted(&b);
     if (b.wishes & TABLE1)
         table1(&b);
     if (b.wishes & (TABLE2 | TABLE3))

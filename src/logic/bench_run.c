@@ -117,8 +117,12 @@ static bool print_counts(struct bl_machine *m, bl_word goal) {
 int bl_bench_run(int argc, char **argv) {
     struct plan p = {.threads = 1};
     struct bl_out text = {0};
-    if (!parse(&p, argc, argv))
+    if (!parse(&p, argc, argv)) {
+        fputs("leaflog: bench run, which the tables are made by, wants "
+              "--program=NAME\n",
+              stderr);
         return 2;
+    }
     // an allocator that is not there would be left out with a warning only
     const char *const preload = getenv("LD_PRELOAD");
     if (preload != NULL && dlopen(preload, RTLD_NOLOAD | RTLD_LAZY) == NULL)

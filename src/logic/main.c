@@ -58,7 +58,10 @@ static int wrong(const char *what, const char *argument) {
     return 2;
 }
 
-enum { LEAST_MEMORY = 1 << 16 };
+enum {
+    LEAST_MEMORY = 1 << 16,
+    MOST_SECONDS = 1000000000 // its nanoseconds are a number of 64 bits
+};
 
 static bool read_size(const char *s, size_t *out) {
     char *end;
@@ -70,8 +73,9 @@ static bool read_size(const char *s, size_t *out) {
         unit = BL_MIB;
     else if (*end == 'G' || *end == 'g')
         unit = BL_GIB;
-    if (end == s || n <= 0 || (*end != 0 && unit == 1) ||
-        (unit > 1 && end[1] != 0))
+    if (end == s || (*end != 0 && unit == 1) || (unit > 1 && end[1] != 0))
+        return false;
+    if (!(n > 0 && n * (double)unit < (double)INT64_MAX)) // nor nan
         return false;
     *out = (size_t)(n * (double)unit);
     return true;
@@ -121,7 +125,8 @@ static bool valued_option(struct command *c, const char *arg) {
     } else if ((v = value_of(arg, "--time")) != NULL) {
         char *end;
         c->seconds = strtod(v, &end);
-        ok = end != v && *end == 0 && c->seconds > 0;
+        ok = end != v && *end == 0 && c->seconds > 0 &&
+             c->seconds < (double)MOST_SECONDS;
     }
     return ok;
 }
@@ -151,6 +156,27 @@ static bool read_threads(struct command *c, const char *text) {
     return true;
 }
 
+// What is no option as it stands may be one that is written otherwise.
+static int unknown(const char *arg) {
+    static const char *const examples[] = {
+        "--tables=fs",         "--locks=array",    "--alloc=malloc",
+        "--memory=500M",       "--collect=100",    "--time=10",
+        "--table-memory=500M", "--term-size=1000",
+    };
+    if (strcmp(arg, "--") == 0)
+        return wrong("file names stand without it, or as ./-NAME", arg);
+    if (strncmp(arg, "-t", 2) == 0 && arg[2] >= '0' && arg[2] <= '9')
+        return wrong("the number stands apart, as in -t 2", arg);
+    for (size_t i = 0; i < BL_ARRAY_LEN(examples); i++) {
+        if (value_of(examples[i], arg) != NULL) {
+            fprintf(stderr, "leaflog: %s wants a value, as in %s\n", arg,
+                    examples[i]);
+            return 2;
+        }
+    }
+    return wrong("unknown option or value", arg);
+}
+
 // 0 to go on, else one more than the status to end with.
 static int parse(struct command *c, int argc, char **argv) {
     c->files = calloc((size_t)argc, sizeof *c->files);
@@ -176,7 +202,7 @@ static int parse(struct command *c, int argc, char **argv) {
                        wrong("-t wants a number from 1 to 256, not", argv[i]);
         } else if (arg[0] == '-' && arg[1] != 0) {
             if (!flag_option(c, arg) && !valued_option(c, arg))
-                return 1 + wrong("unknown option or value", arg);
+                return 1 + unknown(arg);
         } else {
             c->files[c->n_files++] = argv[i];
         }

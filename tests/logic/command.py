@@ -119,6 +119,24 @@ def messages(c: Command) -> None:
              "-g", "p", "absent.pl")
 
 
+def options(c: Command) -> None:
+    """What is wrong is refused, with the right form."""
+    for wrong in ["--memory=nan", "--memory=inf", "--collect=nan", "--time=inf", "--time=nan",
+                  "--term-size=1e300", "--nosuch"]:
+        c.expect(2, f"leaflog: unknown option or value: {wrong};", wrong, "-g", "true")
+    c.expect(2, "leaflog: --memory wants a value, as in --memory=500M\n", "--memory", "500M")
+    c.expect(2, "leaflog: the number stands apart, as in -t 2: -t2;", "-t2", "-g", "true")
+    c.expect(2, "leaflog: file names stand without it, or as ./-NAME: --;", "--", "a.pl")
+    usage = "usage: leaflog bench "
+    for args in ["bench", "--help"], ["bench", "table1", "--help"], ["bench", "run", "--help"]:
+        c.same("bench --help", c.expect(0, "", *args)[:len(usage)], usage)
+    c.expect(2, "leaflog: bench run, which the tables are made by, wants", "bench", "run")
+    c.expect(2, "leaflog: --only=nosuch is in the name of no program; there are join2 ",
+             "bench", "table1", "--only=nosuch")
+    for wrong in "--repeat=3x", "--repeat=0", "--warm=x":
+        c.expect(2, usage, "bench", "table1", "--only=left-grid", wrong)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("leaflog")
@@ -131,6 +149,7 @@ def main() -> int:
         answers(c)
         files(c)
         messages(c)
+        options(c)
     print(f"{c.failures} failures")
     return 1 if c.failures else 0
 
