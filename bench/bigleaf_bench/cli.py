@@ -171,7 +171,9 @@ def run_plot(arguments) -> int:
 def run_report(arguments) -> int:
     from bigleaf_bench import report
 
-    print(report.write(load(arguments), arguments.output or arguments.results / "report.html"))
+    path = report.write(load(arguments), arguments.output or arguments.results / "report.html")
+    if path.is_file():  # of a pipe's reader the page alone is wanted
+        print(path)
     return 0
 
 

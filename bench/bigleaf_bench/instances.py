@@ -148,7 +148,14 @@ def unpack(path: Path, plain: Path) -> Path:
 
 @contextlib.contextmanager
 def whole(path: Path):
-    """A file that is there in full or not at all."""
+    """A file that is there in full or not at all. Of a link what it points to is
+    replaced; what is no ordinary file (a fifo, a device) is never replaced, but
+    written to."""
+    if path.exists() and not path.is_file():
+        with path.open("wb") as out:
+            yield out
+        return
+    path = Path(os.path.realpath(path))
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=UNFINISHED, delete=False) as out:
         try:
             yield out

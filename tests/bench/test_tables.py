@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import re
 import subprocess
 import sys
@@ -252,3 +253,20 @@ def test_result_xml_for_table_generator(results, folder):
     text = made[0].read_text(encoding="utf-8")
     assert "a.cnf" in text and "minisat" in text and "3601.0" in text
     assert "not counted" in text
+
+
+def test_only_ordinary_files_are_replaced(folder, bench):
+    (folder / "page.html").write_text("old", encoding="ascii")
+    (folder / "link").symlink_to("page.html")
+    (folder / "dangling").symlink_to("new.html")
+    os.mkfifo(folder / "fifo")
+    for name in ("link", "dangling"):
+        assert bench("report", f"--output={name}", folder).status == 0
+        assert (folder / name).is_symlink()
+        assert "<svg" in (folder / name).resolve().read_text(encoding="utf-8")
+    with subprocess.Popen(["cat", folder / "fifo"], stdout=subprocess.PIPE, text=True) as reader:
+        ended = bench("report", "--output=fifo", folder)
+        assert (ended.status, ended.out, ended.err) == (0, "", "")
+        assert reader.stdout.read().rstrip().endswith("</html>")
+    assert (folder / "fifo").is_fifo()
+    assert bench("report", "--output=/dev/stdout", folder).out.rstrip().endswith("</html>")
