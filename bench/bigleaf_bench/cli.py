@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import io
 import os
 import signal
 import sys
@@ -197,10 +198,43 @@ def run_tools(_arguments) -> int:
     return 0
 
 
+class Output(io.FileIO):
+    """Standard output, whose errors tell where they are from."""
+
+    def write(self, data) -> int | None:
+        try:
+            return super().write(data)
+        except OSError as error:
+            error.filename = "standard output"
+            raise
+
+
+def output() -> io.TextIOWrapper:
+    """Takes names of files as they are, which need not be text."""
+    return io.TextIOWrapper(io.BufferedWriter(Output(1, "w", closefd=False)),
+                            sys.stdout.encoding, "surrogateescape",
+                            line_buffering=sys.stdout.line_buffering)
+
+
+def silence() -> None:
+    """Nothing more to standard output, which takes no more."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def refused(error: OSError) -> str:
+    """What the system refuses, and why, in one line."""
+    if not error.strerror:
+        return str(error)
+    return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+
+
 def main(words: list[str] | None = None) -> int:
     arguments = parser().parse_args(words)
+    sys.stdout = output()
     try:
-        return arguments.main(arguments) or 0
+        status = arguments.main(arguments) or 0
+        sys.stdout.flush()
+        return status
     except Failure as error:
         print(f"bigleaf-bench: {error}", file=sys.stderr)
         return error.status
@@ -215,8 +249,12 @@ def main(words: list[str] | None = None) -> int:
         print("bigleaf-bench: stopped; the same command goes on from here", file=sys.stderr)
         return Interrupted.status
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        silence()
         return 0
+    except OSError as error:
+        print(f"bigleaf-bench: {refused(error)}", file=sys.stderr)
+        silence()
+        return Lacking.status
     except Exception:
         traceback.print_exc()
         print("bigleaf-bench: a fault of ours; please report the lines above", file=sys.stderr)

@@ -57,7 +57,7 @@ class Task:
 
 
 def part(folder: Path, job: Job) -> Path:
-    return folder / "parts" / f"{hashlib.sha256(job.key.encode()).hexdigest()[:24]}.json"
+    return folder / "parts" / f"{hashlib.sha256(os.fsencode(job.key)).hexdigest()[:24]}.json"
 
 
 def work(block: Block, context: execute.Context) -> int:

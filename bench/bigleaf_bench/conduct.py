@@ -68,6 +68,9 @@ def only(campaign: Campaign, names: tuple[str, ...]) -> Campaign:
 def run(campaign: Campaign, options: Options, say) -> list[dict]:
     """Runs what is missing; all records, whatever came of them."""
     folder = options.folder.resolve()
+    if any("\ud800" <= letter <= "\udfff" for letter in str(folder)):  # bytes that are no text
+        raise WrongUse(f"{options.folder}: BenchExec needs a folder whose name is text in UTF-8; "
+                       "give --output another")
     bigleaf = find_bigleaf()
     campaign = only(campaign, options.only)
     folder.mkdir(parents=True, exist_ok=True)

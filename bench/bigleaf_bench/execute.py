@@ -58,7 +58,7 @@ def execute(job: Job, context: Context, runner: Runner, records: list[dict]) -> 
     status = cannot_run(job, found)
     if status:
         return {**identity(job, found), "status": status, "answer": "", "valid": False}
-    scratch = context.folder / "work" / hashlib.sha256(job.key.encode()).hexdigest()[:16]
+    scratch = context.folder / "work" / hashlib.sha256(os.fsencode(job.key)).hexdigest()[:16]
     shutil.rmtree(scratch, ignore_errors=True)
     try:
         scratch.mkdir(parents=True)

@@ -156,15 +156,19 @@ def whole(path: Path):
             yield out
         return
     path = Path(os.path.realpath(path))
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=UNFINISHED, delete=False) as out:
-        try:
+    name = ""
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=UNFINISHED, delete=False) as out:
+            name = out.name
             yield out
-            out.close()
-            os.chmod(out.name, 0o644)
-            os.replace(out.name, path)
-        except BaseException:
-            os.unlink(out.name)
-            raise
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException as error:
+        if name:
+            os.unlink(name)
+        if isinstance(error, OSError) and (not name or error.filename in (None, name)):
+            error.filename = str(path)
+        raise
 
 
 def generator(name: str) -> list[str]:

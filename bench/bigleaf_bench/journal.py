@@ -20,6 +20,12 @@ from bigleaf_bench.failure import Lacking, WrongUse
 
 SCHEMA = "bigleaf.bench/1"
 RESERVE = 1 << 20
+# What every record has; a run that counts has figures too.
+NEEDED = {"key": str, "purpose": str, "tool": str, "category": str, "set": str, "instance": str,
+          "family": str, "variant": str, "repetition": int, "status": str, "answer": str,
+          "valid": bool}
+FIGURES = ("user_seconds", "system_seconds", "wall_seconds", "peak_rss_bytes", "heap_bytes",
+           "coverage", "huge_bytes", "minor_faults")
 # What another machine, or this one in better order, would not have said: run
 # again when the campaign is resumed.
 PASSING = ("disk full", "missing tool", "lost", "stalled")
@@ -108,13 +114,29 @@ def whole_lines(path: Path) -> tuple[list[dict], int]:
             record = json.loads(line) if line.endswith(b"\n") else None
         except ValueError:
             record = None
-        if not isinstance(record, dict) or "key" not in record:
+        if not isinstance(record, dict):
             if number < len(lines):
                 raise WrongUse(f"{path}:{number}: no record of a run; mend or remove this line")
             break
+        if lack := lacking(record):
+            raise WrongUse(f"{path}:{number}: a run without {lack}; mend or remove this line")
         records.append(record)
         end += len(line)
     return records, end
+
+
+def lacking(record: dict) -> str:
+    """What a record lacks of what tables need, or has as something else."""
+    for key, kind in NEEDED.items():
+        if not isinstance(record.get(key), kind):
+            return f"'{key}'"
+    figures = record.get("backing")
+    if figures is None and not (record["valid"] and record["purpose"] == "measure"):
+        return ""
+    if not isinstance(figures, dict):
+        return "'backing'"
+    return next((f"'backing.{key}'" for key in FIGURES
+                 if not isinstance(figures.get(key), (int, float))), "")
 
 
 def passing(record: dict) -> bool:

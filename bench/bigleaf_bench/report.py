@@ -66,5 +66,5 @@ def page(results: Results) -> str:
 def write(results: Results, path: Path) -> Path:
     text = page(results)
     with whole(path) as out:
-        out.write(text.encode())
+        out.write(text.encode(errors="backslashreplace"))
     return path

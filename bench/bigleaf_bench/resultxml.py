@@ -60,7 +60,7 @@ def document(results: Results, records: list[dict], tool: str, variant: str) -> 
     for record in sorted(records, key=lambda r: (r["set"], r["instance"])):
         add_run(root, record)
     text = ElementTree.tostring(root, encoding="unicode")
-    return f'<?xml version="1.0"?>\n{DOCTYPE}{text}\n'.encode()
+    return f'<?xml version="1.0"?>\n{DOCTYPE}{text}\n'.encode(errors="backslashreplace")
 
 
 def add_system(root: ElementTree.Element, before: dict) -> None:

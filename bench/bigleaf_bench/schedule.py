@@ -10,6 +10,7 @@ slows down favours none. Equal seeds give equal orders.
 from __future__ import annotations
 
 import hashlib
+import os
 import random
 from dataclasses import dataclass, replace
 
@@ -87,4 +88,4 @@ def counted(campaign: Campaign, solved: list[Job]) -> list[Job]:
 
 
 def lot(seed: int, key: str) -> bytes:
-    return hashlib.sha256(f"{seed}|{key}".encode()).digest()
+    return hashlib.sha256(os.fsencode(f"{seed}|{key}")).digest()

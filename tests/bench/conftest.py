@@ -41,13 +41,21 @@ class Bench:
     def __call__(self, *words: str | Path, timeout: float = 2 * PATIENCE,
                  env: dict[str, str] | None = None) -> Ended:
         done = subprocess.run(self.command(*words), cwd=self.folder, capture_output=True,
-                              text=True, timeout=timeout, check=False,
+                              text=True, errors="surrogateescape", timeout=timeout,
+                              check=False,
                               env={**os.environ, **(env or {})})
         return Ended(done.returncode, done.stdout, done.stderr)
 
     @staticmethod
     def command(*words: str | Path) -> list[str]:
         return [sys.executable, "-B", "-m", "bigleaf_bench", *map(str, words)]
+
+    def refuses(self, *words: str | Path, status: int, said: str) -> None:
+        """Ends by one line, which ends with `said`, before it prints anything."""
+        ended = self(*words)
+        assert (ended.status, ended.out) == (status, ""), ended
+        assert ended.err.startswith("bigleaf-bench") and ended.err.endswith(f"{said}\n"), ended.err
+        assert "Traceback" not in ended.err and "a fault of ours" not in ended.err
 
     def write(self, name: str, text: str) -> Path:
         path = self.folder / name

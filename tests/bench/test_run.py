@@ -271,3 +271,22 @@ def test_glibc_s_own_tunable_is_a_variant(bench):
     if "2.35" in (found["glibc"]["objection"] or ""):
         pytest.skip("this glibc has no such tunable")
     assert found["glibc"]["valid"] and found["glibc"]["backing"]["heap"] == "glibc-tunable"
+
+
+def test_names_are_bytes(bench):
+    name = os.fsdecode(b"a\xff.cnf")
+    (bench.folder / name).write_text(UNSAT, encoding="ascii")
+    bench.write("campaign.toml", HEAD + bench.tool("right", "exit 20") + BASE)
+    ended = bench.run(report=True)
+    assert ended.status == 0, ended.err
+    record, = bench.records()
+    assert record["instance"] == name and record["valid"]
+    assert name in bench("tables", "runs", bench.results).out
+    bench.refuses("run", "campaign.toml", os.fsdecode(b"--output=r\xfe"), status=2,
+                  said="needs a folder whose name is text in UTF-8; give --output another")
+
+
+def test_a_folder_of_results_that_cannot_be_is_no_fault_of_ours(bench):
+    bench.write("campaign.toml", HEAD + bench.tool("right", "exit 20") + BASE)
+    bench.results = bench.write("file", "")
+    bench.refuses("run", "campaign.toml", "--output=file", status=3, said="file: File exists")

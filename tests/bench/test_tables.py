@@ -270,3 +270,31 @@ def test_only_ordinary_files_are_replaced(folder, bench):
         assert reader.stdout.read().rstrip().endswith("</html>")
     assert (folder / "fifo").is_fifo()
     assert bench("report", "--output=/dev/stdout", folder).out.rstrip().endswith("</html>")
+
+
+def test_what_the_system_refuses_is_no_fault_of_ours(folder, bench):
+    bench.write("file", "")
+    for words, said in ((("report", "--output=nodir/x.html"), "nodir/x.html: No such file or "
+                         "directory"), (("plot", "--output=file"), "file: File exists")):
+        bench.refuses(*words, folder, status=3, said=said)
+    with Path("/dev/full").open("wb") as full:
+        for words in (("tools",), ("tables", "paper", str(folder))):
+            done = subprocess.run(bench.command(*words), stdout=full, stderr=subprocess.PIPE,
+                                  text=True, check=False)
+            assert (done.returncode, done.stderr) == (
+                3, "bigleaf-bench: standard output: No space left on device\n")
+    (folder / "runs.jsonl").unlink()
+    (folder / "runs.jsonl").mkdir()
+    bench.refuses("tables", "paper", folder, status=3, said="runs.jsonl: Is a directory")
+
+
+@pytest.mark.parametrize(("line", "lack"), [
+    ({"key": "x"}, "'purpose'"), ({**known()[0], "valid": "no"}, "'valid'"),
+    ({**known()[0], "backing": None}, "'backing'"),
+    ({**known()[0], "backing": {"user_seconds": 1}}, "'backing.system_seconds'")])
+def test_a_line_that_lacks_something_is_named(folder, bench, line, lack):
+    with (folder / "runs.jsonl").open("a", encoding="ascii") as file:
+        file.write(json.dumps(line) + "\n")
+    number = len(known()) + 1
+    bench.refuses("tables", "paper", folder, status=2,
+                  said=f"runs.jsonl:{number}: a run without {lack}; mend or remove this line")

@@ -287,7 +287,7 @@ def test_a_full_disk_is_said(size: str, workshop: Workshop) -> None:
     ended = workshop("--variant", "plain", "tiny", before=before)
     if ended.status == 77 or ended.err.startswith("unshare"):
         pytest.skip("no mount namespace here")
-    assert ended.status == 1, ended
+    assert ended.status == 3, ended
     said = [x for x in ended.err.splitlines() if not x.startswith("ls:")]
     assert "the disk is full" in said[-1]
     assert "tiny-plain" not in ended.out
@@ -441,6 +441,26 @@ def test_an_image_is_made_in_a_chroot_else(workshop: Workshop, tmp_path: Path) -
     ended, told = with_engine(workshop, tmp_path / "engine", build=build)
     assert ended.status == 0, ended
     assert told.count("--build-arg=BASE=some:base") == 2
+
+
+def test_what_cannot_work_ends_before_the_build(workshop: Workshop) -> None:
+    file = workshop.recipes / "tiny.toml"
+    for words, status, said in (
+        (("--table", "nosuch.cnf"), 2, "nosuch.cnf: no such file"),
+        (("--into", file), 3, "tiny.toml: File exists"),
+        (("--runs", "0"), 2, "'0' is no whole number of at least 1"),
+        (("--seconds", "0"), 2, "'0' is no whole number of at least 1"),
+        (("--jobs", "-3"), 2, "'-3' is no whole number of at least 1"),
+    ):
+        ended = workshop("--variant", "plain", "tiny", *words)
+        assert (ended.status, ended.out) == (status, ""), ended
+        assert said in ended.err.splitlines()[-1]
+        assert workshop.kept() == []
+
+
+def test_a_cache_that_cannot_be_is_said(workshop: Workshop) -> None:
+    workshop.cache.write_text("")
+    fails(workshop, 3, "cache", "Not a directory", "nothing of it was kept")
 
 
 def test_wrong_recipes_are_named(workshop: Workshop) -> None:

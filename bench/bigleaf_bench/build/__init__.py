@@ -17,6 +17,12 @@ from pathlib import Path
 VARIANTS = ("plain", "bigleaf", "thp")
 
 
+def at_least_1(word: str) -> int:
+    if not word.isdecimal() or int(word) < 1:
+        raise argparse.ArgumentTypeError(f"'{word}' is no whole number of at least 1")
+    return int(word)
+
+
 def add_arguments(part: argparse.ArgumentParser) -> None:
     part.add_argument("names", nargs="*", metavar="NAME", help="a recipe of solvers/")
     part.add_argument("--list", action="store_true", help="name the recipes and end")
@@ -28,12 +34,13 @@ def add_arguments(part: argparse.ArgumentParser) -> None:
     part.add_argument("--table", nargs="+", type=Path, metavar="FILE",
                       help="run every variant on these files, each reasoner on those of its "
                            "kinds, and print one table")
-    part.add_argument("--runs", type=int, default=3, metavar="N",
+    part.add_argument("--runs", type=at_least_1, default=3, metavar="N",
                       help="with --table: rounds, of which the median counts (default: 3)")
-    part.add_argument("--seconds", type=int, default=300, metavar="N",
+    part.add_argument("--seconds", type=at_least_1, default=300, metavar="N",
                       help="with --table: the longest that one run may take (default: 300)")
     part.add_argument("--again", action="store_true", help="build even what is in the cache")
-    part.add_argument("--jobs", type=int, metavar="N", help="compilers at a time (default: cores)")
+    part.add_argument("--jobs", type=at_least_1, metavar="N",
+                      help="compilers at a time (default: cores)")
     part.add_argument("--container", nargs="?", const="", metavar="IMAGE",
                       help="compile in a container, made on IMAGE (default: an older Debian)")
     part.add_argument("--plain", action="store_true", help="plain lines instead of a bar")

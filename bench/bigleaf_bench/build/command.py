@@ -90,7 +90,6 @@ def build_all(arguments: Namespace) -> tuple[Built, list[Failure]]:
 
 
 def copy(built: Built, into: Path) -> None:
-    into.mkdir(parents=True, exist_ok=True)
     for entries in built.values():
         for variant, place in entries.items():
             for program in (place / "bin").iterdir():
@@ -102,6 +101,9 @@ def run(arguments: Namespace) -> int:
         return list_recipes()
     if not arguments.names:
         raise WrongUse("build: which reasoners? bigleaf-bench build --list names them")
+    measure.need_files(arguments.table or [])  # rather now than after the builds
+    if arguments.into:
+        arguments.into.mkdir(parents=True, exist_ok=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
     built, failures = build_all(arguments)
     if arguments.into:

@@ -121,11 +121,14 @@ def lines(name: str, found: dict[str, Figures]) -> list[str]:
     return result
 
 
-def table(built: dict[str, dict[str, Path]], arguments: Namespace) -> None:
-    bigleaf = find_bigleaf()
-    for file in arguments.table:
+def need_files(files: list[Path]) -> None:
+    for file in files:
         if not file.is_file():
             raise WrongUse(f"{file}: no such file; --table takes the solver's input")
+
+
+def table(built: dict[str, dict[str, Path]], arguments: Namespace) -> None:
+    bigleaf = find_bigleaf()
     print(f"{'solver':14} {'variant':12} {'CPU, s':>9} {'to plain':>9} {'peak, MiB':>9} "
           f"{'faults':>11} {'coverage':>10}")
     for name, entries in built.items():

@@ -29,6 +29,7 @@ SMOKE_SECONDS = 60
 UNPACK = ("cmd:xz xz-utils", "cmd:patch patch")
 # What a compiler, a linker or a build system says when it gives up.
 TROUBLE = re.compile(r"error[: ]|undefined reference|cannot find|No space left|\*\*\*", re.I)
+FULL = "the disk is full"
 
 
 class NotBuilt(Failure):
@@ -79,7 +80,7 @@ def first_trouble(log: Path) -> str:
     lines = log.read_text(errors="replace").splitlines()
     found = [line.strip() for line in lines if TROUBLE.search(line)]
     if any("No space left" in line for line in found):
-        return "the disk is full"
+        return FULL
     return (found or lines[-1:] or ["it said nothing"])[0][:160]
 
 
@@ -116,7 +117,9 @@ def run_steps(recipe: Recipe, toolchain: Toolchain, scratch: Path, log: Path,
             out.flush()
             words = toolchain.words(step, tree, said)
             if run_step(words, tree, own if toolchain.container else own | said, out):
-                raise NotBuilt(f"{recipe.name}: {first_trouble(log)} (log: {log})")
+                trouble = first_trouble(log)
+                failure = Lacking if trouble == FULL else NotBuilt
+                raise failure(f"{recipe.name}: {trouble} (log: {log})")
 
 
 def smoke_words(smoke: Smoke, programs: Path) -> list[str]:
@@ -176,9 +179,9 @@ def build(recipe: Recipe, toolchain: Toolchain, jobs: int, again: bool,
         cache.keep(scratch / "made", place)
     except OSError as error:
         where = error.filename or cache.root()
-        what = "the disk is full" if error.errno in (errno.ENOSPC, errno.EDQUOT) \
+        what = FULL if error.errno in (errno.ENOSPC, errno.EDQUOT) \
             else error.strerror or str(error)
-        raise NotBuilt(f"{recipe.name}: {where}: {what}; nothing of it was kept") from None
+        raise Lacking(f"{recipe.name}: {where}: {what}; nothing of it was kept") from None
     finally:
         if scratch:
             shutil.rmtree(scratch, ignore_errors=True)
