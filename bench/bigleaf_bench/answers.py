@@ -15,6 +15,10 @@ from pathlib import Path
 import numpy
 
 UNKNOWN = ""
+# What a campaign may say of an instance: the words of the readers below.
+KNOWN = ("sat", "unsat", "core", "optimum", "true", "false")
+EXPECTED = re.compile(r"core|optimum( .+)?|sat in frame \d+|unsat \d+ frames|(true|false)(:.*)?"
+                      r"|(sat|unsat)( (sat|unsat))*")
 FORMULAS = ("cnf", "smt2")
 ANSWERS = {"SATISFIABLE": "sat", "UNSATISFIABLE": "unsat"}
 

@@ -13,7 +13,7 @@ import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bigleaf_bench import variants
+from bigleaf_bench import answers, variants
 from bigleaf_bench.failure import WrongUse
 from bigleaf_bench.tools import TOOLS, Tool, benchexec_tool
 from bigleaf_bench.variants import Variant
@@ -21,6 +21,8 @@ from bigleaf_bench.variants import Variant
 UNITS = {"": 1, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30,
          "KB": 10**3, "MB": 10**6, "GB": 10**9}
 SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMG]I?B)?", re.IGNORECASE)
+LEAST_MEMORY, MOST_MEMORY = 2**20, 2**60
+MOST_SECONDS = 1e8  # three years
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
 SOURCES = ("files", "folder", "url", "generate")
 
@@ -110,7 +112,7 @@ class Table:
         self.values, self.read = values, set()
 
     def wrong(self, key: str, text: str) -> WrongUse:
-        where = f"{self.place}.{key}" if self.place else key
+        where = ".".join(filter(None, (self.place, key)))
         return WrongUse(f"{self.path}: {where}: {text}")
 
     def take(self, key: str, kinds, default=None):
@@ -131,17 +133,31 @@ class Table:
     def texts(self, key: str) -> tuple[str, ...]:
         value = self.take(key, (str, list), [])
         value = [value] if isinstance(value, str) else value
-        if not all(isinstance(v, (str, int, float)) for v in value):
+        if not all(is_plain(v) for v in value):
             raise self.wrong(key, "must be a list of texts")
         return tuple(str(v) for v in value)
 
     def mapping(self, key: str) -> dict[str, str]:
-        return {k: str(v) for k, v in self.take(key, dict, {}).items()}
+        found = self.take(key, dict, {})
+        for name, value in found.items():
+            if not is_plain(value):
+                raise self.wrong(f"{key}.'{name}'", "must be text or a number")
+        return {k: str(v) for k, v in found.items()}
 
-    def number(self, key: str, default: float, least: float) -> float:
+    def answers(self) -> dict[str, str]:
+        """Patterns of instances, and answers that a reader could give."""
+        found = self.mapping("answers")
+        for pattern, answer in found.items():
+            if not answers.EXPECTED.fullmatch(answer):
+                known = ", ".join(answers.KNOWN)
+                raise self.wrong(f"answers.'{pattern}'", f"'{answer}' is no answer; there are "
+                                 f"{known}{near(answer.lower(), answers.KNOWN)}")
+        return found
+
+    def number(self, key: str, default: float, least: float, most: float) -> float:
         value = self.take(key, (int, float), default)
-        if value < least:
-            raise self.wrong(key, f"must be at least {least:g}")
+        if not least <= value <= most:  # nan is neither
+            raise self.wrong(key, f"must be at least {least:g} and at most {most:g}")
         return value
 
     def count(self, key: str, default: int, least: int) -> int:
@@ -170,6 +186,11 @@ class Table:
                 raise self.wrong(key, f"no such key{near(key, self.read)}")
 
 
+def is_plain(value: object) -> bool:
+    """Text, or a number that stands for its text."""
+    return isinstance(value, (str, int, float)) and not isinstance(value, bool)
+
+
 def near(word: str, known) -> str:
     found = difflib.get_close_matches(word, list(known), 1)
     return f" (did you mean {found[0]}?)" if found else ""
@@ -178,14 +199,15 @@ def near(word: str, known) -> str:
 def size(table: Table, key: str, default: int) -> int | None:
     """Bytes of "4 GiB" or a number; None for "none"."""
     value = table.take(key, (str, int), default)
-    if isinstance(value, int):
-        return value
     if value == "none":
         return None
-    match = SIZE.fullmatch(value.strip())
+    match = SIZE.fullmatch(str(value).strip())
     if not match:
         raise table.wrong(key, f"'{value}' is no size such as \"4 GiB\"")
-    return int(float(match[1]) * UNITS[(match[2] or "").upper()])
+    found = float(match[1]) * UNITS[(match[2] or "").upper()]
+    if not LEAST_MEMORY <= found <= MOST_MEMORY:
+        raise table.wrong(key, f"'{value}' must be at least 1 MiB and at most 1 EiB")
+    return int(found)
 
 
 def read_tool(table: Table, sets: dict[str, InstanceSet]) -> ToolUse:
@@ -213,15 +235,16 @@ def read_tool(table: Table, sets: dict[str, InstanceSet]) -> ToolUse:
 def read_set(table: Table) -> InstanceSet:
     present = [s for s in SOURCES if s in table.values]
     if len(present) != 1:
-        raise table.wrong("name", "needs exactly one of " + ", ".join(SOURCES))
+        raise table.wrong("", "needs exactly one of " + ", ".join(SOURCES))
     source = present[0]
-    files = table.texts("files") if source == "files" else ()
-    text = table.take(source, str) if source != "files" else ""
+    files = table.texts("files") if source == "files" else (table.take(source, str),)
+    if not all(files) or not files:
+        raise table.wrong(source, "must not be empty")
     result = InstanceSet(
-        table.name(), source, files or (text,), table.take("url", str, ""),
+        table.name(), source, files, table.take("url", str, ""),
         table.take("sha256", str, "").lower(), table.take("member", str, "*"),
         table.texts("arguments"), table.take("format", str, ""),
-        table.take("family", str, ""), table.mapping("answers"), table.mapping("parameters"),
+        table.take("family", str, ""), table.answers(), table.mapping("parameters"),
         table.take("optional", bool, False))
     if source == "url" and not re.fullmatch("[0-9a-f]{64}", result.sha256):
         raise table.wrong("sha256", "a set with a url needs the archive's SHA-256")
@@ -246,8 +269,8 @@ def tables(top: Table, key: str) -> list[Table]:
 
 def read_limits(top: Table) -> Limits:
     table = Table(top.path, "limits", top.take("limits", dict, {}))
-    limits = Limits(table.number("seconds", 60.0, 0.1), size(table, "memory", 4 * 2**30),
-                    table.count("cores", 1, 1))
+    limits = Limits(table.number("seconds", 60.0, 0.1, MOST_SECONDS),
+                    size(table, "memory", 4 * 2**30), table.count("cores", 1, 1))
     table.done()
     return limits
 
@@ -255,7 +278,7 @@ def read_limits(top: Table) -> Limits:
 def read_checks(top: Table) -> Checks:
     table = Table(top.path, "checks", top.take("checks", dict, {}))
     checks = Checks(table.take("models", bool, True), table.take("proofs", bool, False),
-                    table.number("proof_seconds", 600.0, 1))
+                    table.number("proof_seconds", 600.0, 1, MOST_SECONDS))
     table.done()
     return checks
 
@@ -264,7 +287,7 @@ def read_tlb(top: Table) -> Tlb | None:
     if "tlb" not in top.values:
         return None
     table = Table(top.path, "tlb", top.take("tlb", dict))
-    tlb = Tlb(table.texts("arguments"), table.number("seconds", 3600.0, 1),
+    tlb = Tlb(table.texts("arguments"), table.number("seconds", 3600.0, 1, MOST_SECONDS),
               table.count("per_tool", 0, 0))
     table.done()
     return tlb

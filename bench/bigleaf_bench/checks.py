@@ -86,8 +86,8 @@ def core(answer: Answer, against: formulas.Formula, decide: Decide) -> Judged:
 
 
 def agree(answer: str, known: str) -> bool:
-    """ "sat in frame 35" agrees with "sat", "optimum 12" with "optimum"."""
-    return answer == known or answer.split()[:1] == [known]
+    """ "sat in frame 35" agrees with "sat", "true: 42" with "true"."""
+    return answer == known or answer.split()[:1] in ([known], [f"{known}:"])
 
 
 def contradict(one: str, other: str) -> bool:

@@ -110,9 +110,10 @@ def run_campaign(arguments) -> int:
         tuple(arguments.slurm))
     if arguments.dry_run:
         return dry_run(campaign, options)
-    conduct.run(campaign, options, say)
+    records = conduct.run(campaign, options, say)
     if not arguments.no_report:
         conclude(options.folder)
+    conduct.need_one_that_ran(records)
     return 0
 
 

@@ -20,10 +20,13 @@ from pathlib import Path
 from bigleaf_bench import environment, execute, instances, measure, pool, schedule
 from bigleaf_bench.campaign import Campaign
 from bigleaf_bench.command import find_bigleaf
-from bigleaf_bench.failure import Interrupted, WrongAnswer, WrongUse
+from bigleaf_bench.failure import Interrupted, Lacking, WrongAnswer, WrongUse
 from bigleaf_bench.journal import Journal
 from bigleaf_bench.progress import Voice
 from bigleaf_bench.schedule import Block, Job
+
+# Statuses of runs that never were.
+NOT_RUN = ("broken instance", "missing tool", "disk full", "lost")
 
 
 @dataclass(frozen=True)
@@ -225,6 +228,13 @@ class Local:
         record = execute.execute(job, self.context, runner, self.journal.records)
         if record is not None:
             keep(record, self.journal, self.voice, self.options.keep_going)
+
+
+def need_one_that_ran(records: list[dict]) -> None:
+    """A campaign of which not one run could begin has measured nothing."""
+    if records and all(r["status"].startswith(NOT_RUN) for r in records):
+        raise Lacking(f"no run could begin; first: {records[0]['tool']} on "
+                      f"{records[0]['instance']}: {records[0]['status']}")
 
 
 def keep(record: dict, journal: Journal, voice: Voice, keep_going: bool) -> None:

@@ -78,8 +78,8 @@ def cannot_run(job: Job, found: tools.Found | None) -> str:
     if job.instance.problem:
         return f"broken instance ({job.instance.problem})"
     if found is None:
-        wanted = job.use.executable or job.use.tool.forms[0].program
-        return f"missing tool ({Path(wanted).name}{job.variant.suffix})"
+        wanted = job.use.executable or Path(job.use.tool.forms[0].program).name
+        return f"missing tool ({wanted}{job.variant.suffix})"
     if job.variant.lacks():
         return f"missing tool ({job.variant.lacks()})"
     formats = job.use.tool.formats

@@ -97,8 +97,8 @@ def read(table, base: Path) -> Variant:
     kind = KINDS[table.choice("kind", KINDS, table.values.get("name", "base")
                               if table.values.get("name") in KINDS else "base")]
     name = table.name()
-    least = table.number("least", kind.expect.least, 0)
-    most = table.number("most", kind.expect.most, 0)
+    least = table.number("least", kind.expect.least, 0, 1)
+    most = table.number("most", kind.expect.most, 0, 1)
     environment = {k: filled_in(v, base) for k, v in table.mapping("environment").items()}
     preload = [f for f in environment.get("LD_PRELOAD", "").split(":") if f]
     result = Variant(

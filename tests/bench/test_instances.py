@@ -65,11 +65,11 @@ def test_files_of_one_name_keep_apart(tmp_path):
             file.write(text.encode())
     (tmp_path / "2020" / "a.cnf").write_text(UNSAT, encoding="ascii")
     (tmp_path / "2020" / "c.cnf").write_text(SAT, encoding="ascii")
-    found = prepared(tmp_path, 'files = ["20*/*"]\nanswers = {"b*" = "x", "2019/a*" = "sat"}')
+    found = prepared(tmp_path, 'files = ["20*/*"]\nanswers = {"b*" = "core", "2019/a*" = "sat"}')
     assert [(i.name, i.path.read_text(encoding="ascii"), i.expected) for i in found] == [
-        ("2019/a.cnf", SAT, "sat"), ("2019/b.cnf", SAT, "x"),
+        ("2019/a.cnf", SAT, "sat"), ("2019/b.cnf", SAT, "core"),
         # Packed and unpacked it is one.
-        ("2020/a.cnf", UNSAT, ""), ("2020/b.cnf", UNSAT, "x"), ("c.cnf", SAT, "")]
+        ("2020/a.cnf", UNSAT, ""), ("2020/b.cnf", UNSAT, "core"), ("c.cnf", SAT, "")]
 
 
 def test_what_a_killed_campaign_was_writing_is_removed(tmp_path):

@@ -163,6 +163,21 @@ def test_broken_instances_are_not_run(bench):
         "torn.cnf": "broken instance (cannot be unpacked as .xz)"}
 
 
+def test_a_campaign_of_which_nothing_can_run_fails(bench):
+    bench.write("empty.cnf", "")
+    bench.write("campaign.toml", HEAD + bench.tool("right", "exit 20") + BASE)
+    ended = bench.run(report=True)
+    assert (ended.status, "report: " in ended.out) == (3, True), ended.err
+    assert ended.err.endswith("no run could begin; first: right on empty.cnf: broken instance "
+                              "(is empty)\n")
+    bench.write("empty.cnf", UNSAT)
+    bench.results = bench.folder / "other"
+    bench.write("campaign.toml", HEAD + BASE + '[[tools]]\nuse = "cadical"\nsets = ["all"]\n'
+                'executable = "/no/such"\n')
+    ended = bench.run()
+    assert ended.status == 3 and ended.err.endswith("missing tool (/no/such)\n")
+
+
 def test_a_run_that_is_not_what_its_label_says_is_not_counted(bench):
     bench.write("a.cnf", UNSAT)
     program = bench.write("large.py", "import time\nx = b'x' * (1 << 25)\ntime.sleep(1.5)\n")
