@@ -60,6 +60,11 @@ def summary(report: dict | None, given_before: int | None = None) -> dict | None
     }
 
 
+def is_small(backing: dict) -> bool:
+    """Of a heap too small to be held against its label."""
+    return backing["heap_bytes"] < LEAST_HEAP
+
+
 def objection(variant: Variant, backing: dict | None, said: str) -> str:
     """Why this run, which said so much, is not what its label says; nothing
     when it is."""
@@ -76,7 +81,7 @@ def objection(variant: Variant, backing: dict | None, said: str) -> str:
             and not nobody_got_any(expect, backing)):
         return "its memory at the peak was not seen"
     size, huge = backing["heap_bytes"], backing["heap_huge_bytes"]
-    if size < LEAST_HEAP:
+    if is_small(backing):
         return ""
     share = huge / size
     if share < expect.least:

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy
 import pandas
 
-from bigleaf_bench import journal
+from bigleaf_bench import backing, journal
 from bigleaf_bench.campaign import Campaign, parse
 from bigleaf_bench.execute import read_json
 from bigleaf_bench.failure import WrongUse
@@ -112,9 +112,10 @@ def frame(records: list[dict], time: str) -> pandas.DataFrame:
             "seconds": seconds(record, backed, time) if record["valid"] else numpy.nan,
             "rss": float(backed.get("peak_rss_bytes") or numpy.nan),
             "coverage": float(backed.get("coverage", numpy.nan)),
+            "small": bool(backed) and backing.is_small(backed),
         })
     return pandas.DataFrame(rows, columns=[*PAIR, "family", "variant", "repetition", "status",
-                                           "valid", *GONE, "seconds", "rss", "coverage"])
+                                           "valid", *GONE, "seconds", "rss", "coverage", "small"])
 
 
 def seconds(record: dict, backed: dict, time: str) -> float:
@@ -129,4 +130,4 @@ def summed(runs: pandas.DataFrame) -> pandas.DataFrame:
     return runs.groupby(PAIR).agg(
         family=("family", "first"), seconds=("seconds", "median"), rss=("rss", "median"),
         coverage=("coverage", "median"), counted=("seconds", "count"),
-        status=("status", "first"))
+        status=("status", "first"), small=("small", "max"))

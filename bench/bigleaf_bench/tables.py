@@ -208,7 +208,8 @@ def runs(results: Results, form: str = "text") -> str:
             "huge %"]
     rows = []
     for p in results.pairs().sort_values(["category", "tool", "instance"]).itertuples():
-        rows.append([p.tool, p.instance, text(p.status_n), text(p.status_thp),
+        rows.append([p.tool, p.instance,
+                     text(p.status_n, p.small_n), text(p.status_thp, p.small_thp),
                      number(p.seconds_n), number(p.seconds_thp), number(p.gain, 1),
                      number(p.rss_n / 2**20, 0), number(100 * p.coverage_thp, 0)])
     return render(head, rows, form, f"{results.base} against {results.huge}", "runs").rstrip("\n")
@@ -216,8 +217,8 @@ def runs(results: Results, form: str = "text") -> str:
 
 def runs_alone(results: Results, form: str) -> str:
     head = ["tool", "instance", "status", "s", "MiB", "huge %"]
-    rows = [[p.tool, p.instance, p.status_n, number(p.seconds_n), number(p.rss_n / 2**20, 0),
-             number(100 * p.coverage_n, 0)]
+    rows = [[p.tool, p.instance, text(p.status_n, p.small_n), number(p.seconds_n),
+             number(p.rss_n / 2**20, 0), number(100 * p.coverage_n, 0)]
             for p in results.pairs().sort_values(["category", "tool", "instance"]).itertuples()]
     return render(head, rows, form, results.base, "runs").rstrip("\n")
 
@@ -258,8 +259,11 @@ def beside_base(tool: str, variant: str, both: pandas.DataFrame) -> list[str]:
             number(memory.median()), number(100 * both["coverage_thp"].median(), 0)]
 
 
-def text(value) -> str:
-    return value if isinstance(value, str) else "not run"
+def text(status, small) -> str:
+    """A run's status, and whether its backing could be judged."""
+    if not isinstance(status, str):
+        return "not run"
+    return "ok, small heap" if status == "ok" and small is True else status
 
 
 def number(value: float, digits: int = 2) -> str:

@@ -298,3 +298,23 @@ def test_a_line_that_lacks_something_is_named(folder, bench, line, lack):
     number = len(known()) + 1
     bench.refuses("tables", "paper", folder, status=2,
                   said=f"runs.jsonl:{number}: a run without {lack}; mend or remove this line")
+
+
+def test_a_heap_too_small_to_judge_is_shown(folder, alone):
+    def told() -> list[list[str]]:
+        return list(csv.reader(io.StringIO(tables.runs(Results.load(folder), "csv"))))
+
+    small = record("minisat", "a.cnf", "base", 1)
+    small["backing"]["heap_bytes"] = 5 << 20
+    with (folder / "runs.jsonl").open("a", encoding="ascii") as file:
+        file.write(json.dumps(small) + "\n")
+    found = {(row[0], row[1]): row[2] for row in told()}
+    assert found["minisat", "a.cnf"] == "ok, small heap"
+    assert found["minisat", "b.cnf"] == "ok"
+    (folder / "campaign.toml").write_text(CAMPAIGN, encoding="ascii")
+    with (folder / "runs.jsonl").open("a", encoding="ascii") as file:
+        file.write(json.dumps(record("minisat", "a.cnf", "thp", 1)) + "\n")
+    row = next(row for row in told() if row[:2] == ["minisat", "a.cnf"])
+    assert row[2:4] == ["ok, small heap", "ok"]
+    row = next(row for row in told() if row[:2] == ["minisat", "b.cnf"])
+    assert row[2:4] == ["ok", "not run"]
