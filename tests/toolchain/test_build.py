@@ -484,3 +484,17 @@ def test_every_recipe_is_whole(file: Path) -> None:
         for word in smoke.words[1:]:
             name = word.strip("{}")
             assert word == name or (SOURCE / "solvers/smoke" / name).exists()
+
+
+def test_recipes_that_are_not_there_are_told_where_to_look(tmp_path: Path) -> None:
+    """As after `pip install ./bench` alone."""
+    shutil.copytree(SOURCE / "bench/bigleaf_bench", tmp_path / "lib/site/bigleaf_bench")
+    if Path("/usr/share/bigleaf/solvers").exists():
+        pytest.skip("Bigleaf's recipes are installed here")
+    done = subprocess.run(
+        [sys.executable, "-m", "bigleaf_bench", "build", "--list"],
+        env=environment() | {"PYTHONPATH": str(tmp_path / "lib/site")},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 3
+    assert done.stderr.endswith("or name the sources' solvers/ in BIGLEAF_SOLVERS\n")

@@ -84,7 +84,8 @@ class Recipe:
 def folder() -> Path:
     """solvers/, or what BIGLEAF_SOLVERS names."""
     named = os.environ.get("BIGLEAF_SOLVERS")
-    place = Path(named) if named else shipped.find("solvers")
+    place = Path(named) if named else shipped.find(
+        "solvers", instead=", or name the sources' solvers/ in BIGLEAF_SOLVERS")
     if not (place / "smoke").is_dir():
         raise Lacking(f"{place}: no recipes here; name their folder in BIGLEAF_SOLVERS")
     return place

@@ -14,10 +14,10 @@ BASES = (Path(__file__).resolve().parents[3], Path(sys.prefix) / "share/bigleaf"
          Path("/usr/share/bigleaf"))
 
 
-def find(*names: str) -> Path:
-    """The first of these names that is there."""
+def find(*names: str, instead: str = "") -> Path:
+    """The first of these names that is there; `instead` says what else helps."""
     places = [base / name for base in BASES for name in names]
     for place in places:
         if place.exists():
             return place
-    raise Lacking(f"{places[-1]}: not there; install Bigleaf's files")
+    raise Lacking(f"{places[-1]}: not there; install Bigleaf's files{instead}")
