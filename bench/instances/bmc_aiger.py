@@ -10,6 +10,7 @@ hashing and constants across frames.
 """
 
 import argparse
+import signal
 import sys
 
 from datapath import FALSE, TRUE, Cnf, write_dimacs
@@ -127,4 +128,5 @@ def main():
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # ended by `| head`, in silence
     main()

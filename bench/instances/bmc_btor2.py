@@ -8,6 +8,7 @@ function per frame; a state without init, or without next, is free there.
 """
 
 import argparse
+import signal
 import sys
 
 BINARY = {"and": "bvand", "nand": "bvnand", "nor": "bvnor", "or": "bvor", "xnor": "bvxnor",
@@ -169,4 +170,5 @@ def main():
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # ended by `| head`, in silence
     main()

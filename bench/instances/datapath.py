@@ -22,6 +22,7 @@ arguments give equal bytes.
 
 import argparse
 import random
+import signal
 import sys
 
 TRUE = 1
@@ -226,4 +227,5 @@ def main():
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # ended by `| head`, in silence
     main()

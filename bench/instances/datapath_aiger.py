@@ -8,6 +8,7 @@ none, so that a bounded model checker unrolls as far as it is let.
 """
 
 import argparse
+import signal
 import sys
 
 import datapath
@@ -84,4 +85,5 @@ def main():
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # ended by `| head`, in silence
     main()

@@ -8,6 +8,7 @@ so that a bounded model checker unrolls as far as it is let.
 """
 
 import argparse
+import signal
 import sys
 
 from datapath import power_of_two
@@ -99,4 +100,5 @@ def main():
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # ended by `| head`, in silence
     main()

@@ -8,6 +8,7 @@ two never differ: the query is unsatisfiable.
 """
 
 import argparse
+import signal
 import sys
 
 from datapath import power_of_two
@@ -79,4 +80,5 @@ def main():
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # ended by `| head`, in silence
     main()

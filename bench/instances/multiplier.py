@@ -9,6 +9,7 @@ second is wrong and the instance is satisfiable.
 """
 
 import argparse
+import signal
 import sys
 
 from datapath import FALSE, Cnf, add_by_ripple, write_dimacs
@@ -71,4 +72,5 @@ def main():
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # ended by `| head`, in silence
     main()

@@ -11,6 +11,7 @@ clauses then, and the optimum is the number of robots that cannot arrive.
 import argparse
 import itertools
 import random
+import signal
 import subprocess
 import sys
 
@@ -118,4 +119,5 @@ def write_clauses(found, variables, soft):
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # ended by `| head`, in silence
     main()

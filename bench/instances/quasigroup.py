@@ -10,6 +10,7 @@ column) state at least one and at most one; cells that are given are units.
 import argparse
 import itertools
 import random
+import signal
 import sys
 
 
@@ -70,4 +71,5 @@ def main():
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # ended by `| head`, in silence
     main()

@@ -84,6 +84,8 @@ def main() -> None:
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("--wordnet", type=pathlib.Path, help="folder of WordNet's relations")
     args = parser.parse_args()
+    if args.wordnet and not args.wordnet.is_dir():
+        parser.error(f"{args.wordnet}: no folder of WordNet's relations")
     args.out.mkdir(parents=True, exist_ok=True)
     for path in sorted((pathlib.Path(__file__).parent / "programs").glob("*.pl")):
         shutil.copyfile(path, args.out / path.name)

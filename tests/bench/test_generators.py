@@ -99,3 +99,13 @@ def test_wrong_files_in_one_line(tmp_path):
         done = subprocess.run([sys.executable, "-B", GENERATORS / f"{name}.py", path, "2"],
                               capture_output=True, text=True, check=False)
         assert done.returncode == 1 and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["datapath", "datapath_smt", "quasigroup"])
+def test_a_reader_may_end_early(name):
+    words = {"quasigroup": ["30"]}.get(name, [])
+    with subprocess.Popen([sys.executable, "-B", GENERATORS / f"{name}.py", *words],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == ""
