@@ -8,6 +8,7 @@
 //
 #include "cli/attach.h"
 
+#include "cli/launch.h"
 #include "cli/options.h"
 
 #include <errno.h>
@@ -37,17 +38,12 @@ struct request {
 };
 
 static sigset_t ending_signals(void) {
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
     sigset_t set;
     sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGHUP);
-    for (int signal = 1; signal < NSIG; signal++) { // as nohup(1) wants it
-        struct sigaction now;
-        if (sigismember(&set, signal) && sigaction(signal, NULL, &now) == 0 &&
-            now.sa_handler == SIG_IGN)
-            sigdelset(&set, signal);
-    }
+    for (size_t i = 0; i < BL_ARRAY_LEN(signals); i++)
+        if (!bl_signal_is_ignored(signals[i]))
+            sigaddset(&set, signals[i]);
     return set;
 }
 

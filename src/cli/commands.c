@@ -102,9 +102,8 @@ const struct bl_command bl_commands[] = {
      compare_options, true, bl_compare_main},
     {"attach", "[OPTION...] PID | --all",
      "put the memory of a program that already runs on huge pages",
-     "The program goes on as if nothing had been, but for a stop of about "
-     "half\n"
-     "a millisecond.\n"
+     "The program goes on as if nothing had been, but for a stop of\n"
+     "about half a millisecond.\n"
      "Exit status: 0; 2 wrong usage; 3 the process cannot be served, or only\n"
      "in part, and why.\n",
      attach_options, false, bl_attach_main},

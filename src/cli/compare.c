@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #define BASE "base"
-#define BIGLEAF "bigleaf"
+#define OURS "bigleaf"
 #define MOST_VARIANTS 16
 #define DEFAULT_RUNS 5
 #define MOST_RUNS 1000
@@ -151,7 +151,7 @@ static bool take_ignore(struct compare *c, const char *pattern) {
 }
 
 static bool is_taken(const struct compare *c, const char *name) {
-    bool taken = strcmp(name, BASE) == 0 || strcmp(name, BIGLEAF) == 0;
+    bool taken = strcmp(name, BASE) == 0 || strcmp(name, OURS) == 0;
     for (size_t v = 2; v < c->variant_count && !taken; v++)
         taken = strcmp(name, c->variants[v].name) == 0;
     return taken;
@@ -488,7 +488,7 @@ static void report_text(FILE *out, const struct compare *c) {
     else
         fputs("exit status: differs\n", out);
     for (size_t v = 0; v < c->variant_count; v++) {
-        if (v == 0 && (c->program.runtime || c->program.needs_runtime))
+        if (v == 0 && bl_program_has_runtime(&c->program))
             fputs(BASE " has the runtime in the program switched off "
                        "(BIGLEAF=off)\n",
                   out);
@@ -561,7 +561,7 @@ static void report_json(FILE *out, const struct compare *c) {
 static int plan_variants(struct compare *c) {
     const struct bl_request plain = {.heap = BL_HEAP_NONE};
     c->variants[0].name = bl_xstrdup(BASE);
-    c->variants[1].name = bl_xstrdup(BIGLEAF);
+    c->variants[1].name = bl_xstrdup(OURS);
     c->variants[1].pages = bl_request_pages(&c->request);
     const int status =
         bl_plan_make(c->command, &plain, &c->program, &c->variants[0].plan);

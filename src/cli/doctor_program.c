@@ -38,7 +38,7 @@ static void text_inside(const struct bl_program *p) {
 }
 
 static const char *malloc_of(const struct bl_program *p) {
-    if (p->runtime || p->needs_runtime)
+    if (bl_program_has_runtime(p))
         return p->libc_malloc ? "Bigleaf's; its libc's with BIGLEAF=off"
                               : "Bigleaf's, on base pages with BIGLEAF=off";
     if (p->thp_malloc)

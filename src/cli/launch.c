@@ -41,16 +41,19 @@ struct signals {
     struct sigaction child_before;
 };
 
+bool bl_signal_is_ignored(int signal) {
+    struct sigaction now;
+    return sigaction(signal, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
 static void signals_take(struct signals *s) {
     const struct sigaction standard = {.sa_handler = SIG_DFL};
     sigemptyset(&s->watched);
     sigemptyset(&s->ignored);
     sigemptyset(&s->early);
     for (size_t i = 0; i < BL_ARRAY_LEN(watched_signals); i++) {
-        struct sigaction now;
         sigaddset(&s->watched, watched_signals[i]);
-        if (sigaction(watched_signals[i], NULL, &now) == 0 &&
-            now.sa_handler == SIG_IGN)
+        if (bl_signal_is_ignored(watched_signals[i]))
             sigaddset(&s->ignored, watched_signals[i]);
     }
     sigprocmask(SIG_BLOCK, &s->watched, &s->before);

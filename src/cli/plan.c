@@ -182,21 +182,17 @@ static char *off_reason(void) {
     return bl_xprintf("the environment says BIGLEAF=%s", getenv("BIGLEAF"));
 }
 
-// A runtime that is linked in would serve, whatever was asked for.
-static bool has_runtime(const struct bl_program *p) {
-    return p->runtime || p->needs_runtime;
-}
-
+// It would serve, whatever was asked for.
 static void switch_runtime_off(const struct bl_program *p,
                                struct bl_plan *plan) {
-    if (has_runtime(p))
+    if (bl_program_has_runtime(p))
         set(plan, "BIGLEAF", bl_xstrdup("off"));
 }
 
 static void plan_none(const struct bl_program *p, struct bl_plan *plan) {
     switch_runtime_off(p, plan);
     decide(plan, BL_MECHANISM_NONE, false,
-           bl_xstrdup(has_runtime(p)
+           bl_xstrdup(bl_program_has_runtime(p)
                           ? "asked for by --heap=none; the runtime in the "
                             "program is switched off"
                           : "asked for by --heap=none"));

@@ -345,6 +345,10 @@ void bl_program_inspect(const char *path, struct bl_program *out) {
         out->other = "no program";
 }
 
+bool bl_program_has_runtime(const struct bl_program *program) {
+    return program->runtime || program->needs_runtime;
+}
+
 void bl_program_free(struct bl_program *program) {
     free(program->path);
     free(program->script);

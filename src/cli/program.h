@@ -47,6 +47,9 @@ void bl_program_inspect(const char *path, struct bl_program *out);
 void bl_program_inspect_library(const char *path, struct bl_program *out);
 void bl_program_free(struct bl_program *program);
 
+// Linked in, or linked with: then it serves unless BIGLEAF=off.
+bool bl_program_has_runtime(const struct bl_program *program);
+
 // Whether a text stands in the file, anywhere.
 bool bl_program_contains(const char *path, const char *text);
 

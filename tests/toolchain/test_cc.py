@@ -83,18 +83,23 @@ int main(void) {
 """
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=" ".join)
-def test_off_runs_on_the_malloc_of_the_libc(
-    shape: tuple[str, ...], tmp_path: Path
-) -> None:
+def which(shape: tuple[str, ...], tmp_path: Path) -> Path:
+    """The program of WHICH, with Bigleaf and the libc's malloc inside."""
     (tmp_path / "which.c").write_text(WHICH)
     program = tmp_path / "which"
     ended = run(COMMAND, "cc", *shape, "-fno-builtin", "-pthread",
                 tmp_path / "which.c", "-o", program)  # fmt: skip
     assert (ended.status, ended.err) == (0, "")
-    facts = doctor(program)
-    if not facts["libc_malloc"]:
+    if not doctor(program)["libc_malloc"]:
         pytest.skip("the libc here is not glibc")
+    return program
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=" ".join)
+def test_off_runs_on_the_malloc_of_the_libc(
+    shape: tuple[str, ...], tmp_path: Path
+) -> None:
+    program = which(shape, tmp_path)
     assert (run(program).status, run(program).out) == (0, "bigleaf\n")
     ended = run(program, env={"BIGLEAF": "off"})
     assert (ended.status, ended.out) == (0, "libc\n")
@@ -104,12 +109,7 @@ def test_off_runs_on_the_malloc_of_the_libc(
 def test_none_and_base_are_without_what_is_inside(
     shape: tuple[str, ...], tmp_path: Path
 ) -> None:
-    (tmp_path / "which.c").write_text(WHICH)
-    program = tmp_path / "which"
-    run(COMMAND, "cc", *shape, "-fno-builtin", "-pthread",
-        tmp_path / "which.c", "-o", program)  # fmt: skip
-    if not doctor(program)["libc_malloc"]:
-        pytest.skip("the libc here is not glibc")
+    program = which(shape, tmp_path)
     ended = run(COMMAND, "run", "--heap=none", "--report", program)
     assert ended.out == "libc\n"
     assert "the runtime in the program is switched off" in ended.err
