@@ -201,12 +201,32 @@ def test_a_program_that_fails_is_told_of(
         assert ("no such file" in ended.err) == told
 
 
-def test_a_pipe_with_something_in_it_is_told_of(bigleaf: Bigleaf) -> None:
-    ended = bigleaf("compare", "--heap=none", "-n1", "cat", stdin="text\n")
-    assert ended.status == 0
-    assert "standard input is no file" in ended.err
+def test_a_pipe_with_something_in_it_is_told_of(
+    bigleaf: Bigleaf, tmp_path: Path
+) -> None:
+    """Also of one that is written into later, and once."""
+    import subprocess
+
+    from conftest import COMMAND
+
+    told = "standard input is no file"
+    tool = script(tmp_path, "cat; sleep 0.2")
+    with subprocess.Popen(
+        [COMMAND, "compare", "--heap=none", "-n1", tool],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=bigleaf.environment(),
+        text=True,
+    ) as compared:
+        assert compared.stdin
+        assert compared.stderr
+        assert "run 1 of 4" in compared.stderr.readline()
+        compared.stdin.write("text\n")
+        compared.stdin.flush()
+        assert compared.stderr.read().count(told) == 1
+    assert compared.returncode == 0
     ended = bigleaf("compare", "--heap=none", "-n1", "cat")
-    assert "standard input" not in ended.err
+    assert told not in ended.err
 
 
 @pytest.mark.parametrize("rounds", [0, 2])
@@ -220,7 +240,7 @@ def test_stopped_early_it_reports_the_whole_rounds(
     tool = script(
         tmp_path,
         f"echo x >>{count}; test $(wc -l <{count}) -lt {last} || "
-        "{ kill -INT $PPID; sleep 9; }",
+        "{ kill -INT $PPID; sleep 1; }",
     )
     new, old = tmp_path / "new.json", tmp_path / "old.json"
     old.write_text("old")
