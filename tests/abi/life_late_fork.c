@@ -7,6 +7,7 @@
 // forked.
 //
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -42,6 +43,7 @@ static void *work(void *unused) {
         pthread_mutex_lock(&lock);
         allocate();
         pthread_mutex_unlock(&lock);
+        sched_yield(); // who forks must have its turn on a busy machine too
     }
     return NULL;
 }
