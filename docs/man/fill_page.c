@@ -54,11 +54,13 @@ static void put_options(void) {
 #define BL_PATH(key, name, help)                                               \
     if (is_offered(name))                                                      \
         option(#key, "FILE", help);
+#define BL_FOLDER(key, name, help) option(#key, "DIR", help);
 #include "base/options.def"
 #undef BL_SWITCH
 #undef BL_CHOICE
 #undef BL_NUMBER
 #undef BL_PATH
+#undef BL_FOLDER
 }
 
 static void put_environment(void) {
@@ -69,11 +71,13 @@ static void put_environment(void) {
     variable(name, "NUMBER",                                                   \
              help " (" VALUE(initial) " if not set, at most " #high ")");
 #define BL_PATH(key, name, help) variable(name, "FILE", help);
+#define BL_FOLDER(key, name, help) variable(name, "DIR", help);
 #include "base/options.def"
 #undef BL_SWITCH
 #undef BL_CHOICE
 #undef BL_NUMBER
 #undef BL_PATH
+#undef BL_FOLDER
 }
 
 static void put_line(const char *line) {

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "cli/options.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 // `name` as the table writes it has '_' where the user writes '-'.
 #define BL_SWITCH(key, NAME, fallback, text)                                   \
@@ -19,6 +22,8 @@
      fallback},
 #define BL_PATH(key, NAME, text)                                               \
     {{#key, 0, "FILE", false, text}, NAME, BL_KIND_PATH, "", 0, 0, 0},
+#define BL_FOLDER(key, NAME, text)                                             \
+    {{#key, 0, "DIR", false, text}, NAME, BL_KIND_FOLDER, "", 0, 0, 0},
 
 static const struct bl_runtime_option all_runtime_options[] = {
 #include "base/options.def"
@@ -28,6 +33,7 @@ static const struct bl_runtime_option all_runtime_options[] = {
 #undef BL_CHOICE
 #undef BL_NUMBER
 #undef BL_PATH
+#undef BL_FOLDER
 
 static const struct bl_option help_option = {"help", 'h', NULL, false,
                                              "print this help"};
@@ -144,10 +150,24 @@ uint64_t bl_runtime_number(const char *variable, const char *value) {
     return x;
 }
 
+static char *folder_fault(const char *path) {
+    struct stat facts;
+    if (path[0] == '\0')
+        return NULL;
+    errno = 0;
+    if (stat(path, &facts) == 0 && !S_ISDIR(facts.st_mode))
+        errno = ENOTDIR;
+    if (errno == 0)
+        access(path, W_OK | X_OK);
+    return errno ? bl_xstrdup(strerror(errno)) : NULL;
+}
+
 // What is wrong with the value; NULL: nothing.
 static char *value_fault(const struct bl_runtime_option *r, const char *value) {
     if (r->kind == BL_KIND_PATH)
         return NULL;
+    if (r->kind == BL_KIND_FOLDER)
+        return folder_fault(value);
     if (r->kind != BL_KIND_NUMBER)
         return in_words(r->choices, value)
                    ? NULL

@@ -13,7 +13,8 @@ enum bl_option_kind {
     BL_KIND_SWITCH,
     BL_KIND_CHOICE,
     BL_KIND_NUMBER,
-    BL_KIND_PATH
+    BL_KIND_PATH,
+    BL_KIND_FOLDER
 };
 
 // An option of the runtime (base/options.def) that the command passes on as

@@ -8,11 +8,13 @@ struct bl_options bl_options = {
 #define BL_CHOICE(key, name, initial, choices, help) .key = initial,
 #define BL_NUMBER(key, name, initial, low, high, help) .key = initial,
 #define BL_PATH(key, name, help)
+#define BL_FOLDER BL_PATH
 #include "base/options.def"
 #undef BL_SWITCH
 #undef BL_CHOICE
 #undef BL_NUMBER
 #undef BL_PATH
+#undef BL_FOLDER
 };
 
 static void complain(const char *name, const char *value, const char *allowed) {
@@ -110,11 +112,13 @@ static void read_entry(const char *entry) {
 #define BL_PATH(key, name, help)                                               \
     if ((value = value_of(entry, name)) != NULL)                               \
         bl_options.key = *value ? value : NULL;
+#define BL_FOLDER BL_PATH
 #include "base/options.def"
 #undef BL_SWITCH
 #undef BL_CHOICE
 #undef BL_NUMBER
 #undef BL_PATH
+#undef BL_FOLDER
 }
 
 void bl_options_read(char *const *environment) {

@@ -13,11 +13,13 @@ struct bl_options {
 #define BL_CHOICE(key, name, initial, choices, help) unsigned key;
 #define BL_NUMBER(key, name, initial, low, high, help) uint64_t key;
 #define BL_PATH(key, name, help) const char *key; // in the environment
+#define BL_FOLDER BL_PATH
 #include "base/options.def"
 #undef BL_SWITCH
 #undef BL_CHOICE
 #undef BL_NUMBER
 #undef BL_PATH
+#undef BL_FOLDER
 };
 
 extern struct bl_options bl_options;

@@ -39,6 +39,15 @@ WRONG = [
         "a number from 0 to 3600000",
     ),
     (
+        ("run", "--shadow-dir=/no/such", "true"),
+        "bigleaf run: wrong value '/no/such' for --shadow-dir: "
+        "No such file or directory",
+    ),
+    (
+        ("run", "--shadow-dir=/dev/null", "true"),
+        "bigleaf run: wrong value '/dev/null' for --shadow-dir: Not a directory",
+    ),
+    (
         ("run", "--pages"),
         "bigleaf run: option '--pages' needs a value: auto|thp|hugetlb|base",
     ),
