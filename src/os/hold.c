@@ -28,6 +28,7 @@ uint64_t bl_hold_now_ns(void) {
 
 #define STOP_WAIT_MS 1000
 #define FOREVER_MS ((uint64_t)1 << 40)
+#define MOST_THREADS 4096
 #define DEEP_TRIES 20       // of 10 ms each
 #define TRIES 300           // of 1 ms each
 #define LONG_MODE_CODE 0x33 // the code segment of 64-bit programs
@@ -194,6 +195,28 @@ static enum bl_hold_result seize(int pid, int tid) {
     if (result == BL_HOLD_STOPPED)
         ptrace(PTRACE_DETACH, tid, 0, 0);
     return result;
+}
+
+static bool may_go_on_within(int pid, int tid, uint64_t start, uint64_t bytes) {
+    struct user_regs_struct r;
+    uint64_t at;
+    if (bl_target_goes_on_at(pid, tid, &at))
+        return at - start < bytes;
+    const enum bl_hold_result result = seize(pid, tid);
+    if (result != BL_HOLD_OK)
+        return result != BL_HOLD_AGAIN; // it has ended
+    const bool known = ptrace(PTRACE_GETREGS, tid, 0, &r) == 0;
+    ptrace(PTRACE_DETACH, tid, 0, 0);
+    return !known || r.rip - start < bytes;
+}
+
+bool bl_hold_any_within(int pid, uint64_t start, uint64_t bytes) {
+    static int tids[MOST_THREADS];
+    const size_t n = bl_target_list(pid, tids, MOST_THREADS);
+    bool within = n == MOST_THREADS; // there may be more
+    for (size_t i = 0; i < n && !within; i++)
+        within = may_go_on_within(pid, tids[i], start, bytes);
+    return within;
 }
 
 static enum bl_hold_result examine(struct bl_hold *h, int tid) {

@@ -46,6 +46,10 @@ uint64_t bl_hold_now_ns(void);
 // Holds a thread of `pid`, the calmest that can be had, at a stop inside the
 // kernel's handling of signals.
 enum bl_hold_result bl_hold_begin(struct bl_hold *h, int pid);
+// Whether a thread of `pid` goes on within these bytes, or may: one that
+// cannot be asked. Those that run are stopped for a moment.
+bool bl_hold_any_within(int pid, uint64_t start, uint64_t bytes);
+
 // Waits for its next stop. False: it has ended.
 bool bl_hold_wait(struct bl_hold *h, int *status);
 // Brings the thread from the end of a system call on to such a stop, without

@@ -206,14 +206,28 @@ bool bl_target_has_ended(int pid, int tid) {
     return calm_of(pid, tid) == BL_CALM_ENDED;
 }
 
+// The last word of the file is the instruction's address.
+bool bl_target_goes_on_at(int pid, int tid, uint64_t *out) {
+    char path[BL_PROC_PATH];
+    char text[512];
+    if (bl_os_read_file(bl_os_proc_path(path, pid, tid, "/syscall"), text,
+                        sizeof text) <= 0)
+        return false;
+    const char *p = strrchr(text, ' ');
+    if (!p || !bl_str_starts(p, " 0x"))
+        return false;
+    p += strlen(" 0x");
+    return bl_read_hex(&p, out);
+}
+
 static int calmer(const void *a, const void *b) {
     const struct bl_target_thread *x = a;
     const struct bl_target_thread *y = b;
     return (int)x->calm - (int)y->calm;
 }
 
-// All thread numbers of a process, as the kernel lists them.
-static size_t list_threads(int pid, int *tids, size_t capacity) {
+// As the kernel lists them.
+size_t bl_target_list(int pid, int *tids, size_t capacity) {
     char path[BL_PROC_PATH];
     size_t n = 0;
     DIR *directory = opendir(bl_os_proc_path(path, pid, 0, "/task"));
@@ -233,7 +247,7 @@ static size_t list_threads(int pid, int *tids, size_t capacity) {
 size_t bl_target_threads(int pid, unsigned turn, struct bl_target_thread *out,
                          size_t capacity) {
     static int tids[MOST_THREADS];
-    const size_t all = list_threads(pid, tids, MOST_THREADS);
+    const size_t all = bl_target_list(pid, tids, MOST_THREADS);
     size_t n = 0;
     for (size_t i = 0; i < all && n < capacity; i++) {
         const int tid = tids[(turn + i) % all];
@@ -250,7 +264,7 @@ size_t bl_target_threads(int pid, unsigned turn, struct bl_target_thread *out,
 
 int bl_target_other_thread(int pid, int tid) {
     int tids[2];
-    const size_t n = list_threads(pid, tids, BL_ARRAY_LEN(tids));
+    const size_t n = bl_target_list(pid, tids, BL_ARRAY_LEN(tids));
     for (size_t i = 0; i < n; i++) {
         if (tids[i] != tid)
             return tids[i];
@@ -262,7 +276,7 @@ bool bl_target_has_thread(int pid, const char *name) {
     static int tids[MOST_THREADS];
     char path[BL_PROC_PATH];
     char text[32];
-    const size_t n = list_threads(pid, tids, MOST_THREADS);
+    const size_t n = bl_target_list(pid, tids, MOST_THREADS);
     for (size_t i = 0; i < n; i++) {
         const long got = bl_os_read_file(
             bl_os_proc_path(path, pid, tids[i], "/comm"), text, sizeof text);

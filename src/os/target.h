@@ -53,7 +53,13 @@ struct bl_target_thread {
 size_t bl_target_threads(int pid, unsigned turn, struct bl_target_thread *out,
                          size_t capacity);
 
+// All of them, in no order, at most `capacity`.
+size_t bl_target_list(int pid, int *tids, size_t capacity);
+
 bool bl_target_has_ended(int pid, int tid);
+
+// Where one that does not run now goes on; false: it runs, or has ended.
+bool bl_target_goes_on_at(int pid, int tid, uint64_t *out);
 
 // Any of them but `tid`, also one that has ended; 0: there is no other.
 int bl_target_other_thread(int pid, int tid);

@@ -23,8 +23,7 @@
 #define STUB_STOPS 4       // of the two system calls up to clone
 #define ERESTARTNOINTR 513 // the kernel's: the call begins anew
 #define TRIES 300          // of 1 ms each, until a thread has no signal to take
-#define HOME_TRIES 200     // of 1 ms each, for a thread on its way home
-#define VISITOR_TRIES 3000 // and for the end of another one's visitor
+#define HOME_TRIES 3000    // of 1 ms each, for a thread on its way home
 #define CLONE_A_THREAD                                                         \
     (CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |        \
      CLONE_SYSVSEM)
@@ -167,18 +166,25 @@ static bool is_zero(const unsigned char *p, size_t n) {
     return n == 0;
 }
 
-// The last bytes of the vdso are nobody's where they are zero, or what a
-// killed command has left: its visitor may still make a call, and the thread
-// that was held may be on its way home. For that they are given time.
+// Of what a killed command has left: its visitor may still make a call, and
+// the thread that was held may be on its way home, or about to make a visitor
+// that was not in the list of threads yet. Hence twice nobody.
+static bool is_left_alone(const struct bl_visitor *v) {
+    return !bl_target_has_thread(v->pid, visitor_name) &&
+           !bl_hold_any_within(v->pid, v->stub, STUB_BYTES) &&
+           !bl_hold_any_within(v->pid, v->stub, STUB_BYTES);
+}
+
+// The last bytes of the vdso are nobody's where they are zero, or where they
+// are a rest in which nobody is.
 static enum bl_hold_result find_room(struct bl_visitor *v) {
     static struct vdso vdso;
-    unsigned home = 0;
     if (!find_vdso(v->pid, &vdso))
         return BL_HOLD_UNFIT;
     const unsigned char *room =
         vdso.bytes + (vdso.end - vdso.start) - STUB_BYTES;
     v->stub = vdso.end - STUB_BYTES;
-    for (unsigned i = 0; i < VISITOR_TRIES; i++) {
+    for (unsigned i = 0; i < HOME_TRIES; i++) {
         const enum bl_hold_result result = read_vdso(v->pid, &vdso);
         if (result != BL_HOLD_OK)
             return result;
@@ -187,8 +193,7 @@ static enum bl_hold_result find_room(struct bl_visitor *v) {
         if (v->system_call == 0 ||
             (!empty && memcmp(room, visitor_name, MARK_BYTES) != 0))
             return BL_HOLD_UNFIT;
-        home = bl_target_has_thread(v->pid, visitor_name) ? 0 : home + 1;
-        if (empty || home > HOME_TRIES)
+        if (empty || is_left_alone(v))
             return BL_HOLD_OK;
         bl_file_sleep_ms(1);
     }

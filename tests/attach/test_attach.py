@@ -27,6 +27,7 @@ from sandbox import NOBODY
 
 COMMAND = os.environ["BIGLEAF_COMMAND"]
 HOARD = os.environ["BIGLEAF_HOARD"]
+LINGER = os.environ["BIGLEAF_LINGER"]
 ROOT = os.geteuid() == 0
 WITHOUT_NICE = ["setpriv", "--bounding-set=-sys_nice"] if ROOT else []
 STUB_BYTES = 176  # as in src/os/visitor.c
@@ -156,6 +157,18 @@ class Served(unittest.TestCase):
             self.assertTrue(one["attached"], one["reason"])
             self.assertGreater(one["stops"], 0)
             self.assertEqual(self.vdso(process.pid), before)
+
+    def test_threads_still_in_what_a_killed_one_left(self) -> None:
+        for way in ("runs", "sleeps"):
+            process = subprocess.Popen([LINGER, str(STUB_BYTES), way], stdin=subprocess.PIPE,
+                                       stdout=subprocess.PIPE, text=True)
+            assert process.stdout
+            if process.stdout.readline() != "ready\n":
+                self.skipTest(f"the vdso cannot be written to: status {process.wait()}")
+            one = json.loads(run("--json", str(process.pid)).stdout)["processes"][0]
+            self.assertTrue(one["attached"], one["reason"])
+            process.communicate("")
+            self.assertEqual(process.returncode, 0, way)
 
     @staticmethod
     def vdso_range(pid: int) -> tuple[int, int]:
