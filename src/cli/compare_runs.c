@@ -15,24 +15,25 @@
 // the same place each time, anything else is nothing.
 struct input {
     int file;
-    off_t start;  // -1: nothing
-    bool told_of; // that it is nothing, though something was given
+    off_t start;      // -1: nothing
+    bool may_be_lost; // what somebody gives; a terminal's user knows
 };
 
 static struct input open_input(void) {
-    const off_t start =
-        isatty(STDIN_FILENO) ? -1 : lseek(STDIN_FILENO, 0, SEEK_CUR);
+    const bool terminal = isatty(STDIN_FILENO);
+    const off_t start = terminal ? -1 : lseek(STDIN_FILENO, 0, SEEK_CUR);
     const int file =
         start >= 0 ? STDIN_FILENO : open("/dev/null", O_RDONLY | O_CLOEXEC);
-    return (struct input){file, start, start >= 0};
+    return (struct input){file, start, !terminal && start < 0};
 }
 
-// Asked behind each run: who writes into a pipe may begin later than we do.
+// Asked behind each run, told once: who writes into a pipe may begin later
+// than this command.
 static void tell_of_pipe(struct input *in, const struct bl_command *command) {
     int bytes = 0;
-    if (in->told_of || ioctl(STDIN_FILENO, FIONREAD, &bytes) || bytes <= 0)
+    if (!in->may_be_lost || ioctl(STDIN_FILENO, FIONREAD, &bytes) || bytes <= 0)
         return;
-    in->told_of = true;
+    in->may_be_lost = false;
     bl_say(command, "standard input is no file, so the program finds it empty: "
                     "give it as a file (< FILE)");
 }
