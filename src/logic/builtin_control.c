@@ -114,8 +114,8 @@ static int set_deadline_1(struct bl_machine *m, bl_word *a) {
     const uint64_t ahead =
         seconds > 0 ? (uint64_t)(fmin(seconds, 1e9) * 1e9) : 0;
     const uint64_t new = bl_now_ns() + ahead;
-    if (old == 0 || new < old)
-        bl_limit_set_deadline(m, new);
+    if ((old == 0 || new < old) && !bl_limit_set_deadline(m, new))
+        return bl_throw_resource(m, "threads");
     return BL_TRUE;
 }
 
@@ -123,9 +123,9 @@ static int restore_deadline_1(struct bl_machine *m, bl_word *a) {
     int64_t old;
     if (bl_take_int(m, a[0], &old) != BL_TRUE)
         return BL_THROW;
-    bl_limit_set_deadline(m, 0);
+    (void)bl_limit_set_deadline(m, 0);
     bl_machine_forget(m, BL_INT_TIME);
-    bl_limit_set_deadline(m, (uint64_t)old);
+    (void)bl_limit_set_deadline(m, (uint64_t)old); // watched since it began
     return BL_TRUE;
 }
 

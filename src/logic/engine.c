@@ -53,7 +53,7 @@ struct bl_machine *bl_engine_machine(void) {
 }
 
 void bl_engine_machine_end(struct bl_machine *m) {
-    bl_limit_set_deadline(m, 0);
+    (void)bl_limit_set_deadline(m, 0);
     bl_findall_drop_all(m);
     bl_globals_drop(m);
     bl_io_close(m);

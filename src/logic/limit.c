@@ -52,21 +52,29 @@ static void *watch(void *unused) {
     return NULL;
 }
 
-static void start_watching(void) {
+static bool start_watching(void) {
     pthread_condattr_t how;
     pthread_condattr_init(&how);
     pthread_condattr_setclock(&how, CLOCK_MONOTONIC);
     pthread_cond_init(&changed, &how);
+    pthread_condattr_destroy(&how);
     pthread_t t;
-    BL_CHECK(pthread_create(&t, NULL, watch, NULL) == 0);
+    if (pthread_create(&t, NULL, watch, NULL) != 0) {
+        pthread_cond_destroy(&changed);
+        return false;
+    }
     pthread_detach(t);
-    watching = true;
+    return true;
 }
 
-void bl_limit_set_deadline(struct bl_machine *m, uint64_t at_ns) {
+bool bl_limit_set_deadline(struct bl_machine *m, uint64_t at_ns) {
     pthread_mutex_lock(&limit_lock);
     if (!watching && at_ns != 0)
-        start_watching();
+        watching = start_watching();
+    if (!watching) {
+        pthread_mutex_unlock(&limit_lock);
+        return at_ns == 0;
+    }
     int i = 0;
     while (i < timed_count && timed[i] != m)
         i++;
@@ -75,9 +83,9 @@ void bl_limit_set_deadline(struct bl_machine *m, uint64_t at_ns) {
         timed[i] = timed[--timed_count];
     if (at_ns != 0 && i == timed_count && timed_count < MAX_TIMED)
         timed[timed_count++] = m;
-    if (watching)
-        pthread_cond_signal(&changed);
+    pthread_cond_signal(&changed);
     pthread_mutex_unlock(&limit_lock);
+    return true;
 }
 
 // ---- Ctrl-C

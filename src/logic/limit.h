@@ -8,7 +8,8 @@
 #include "logic/machine.h"
 
 // The machine gets BL_INT_TIME at that moment of `bl_now_ns`; 0: no limit.
-void bl_limit_set_deadline(struct bl_machine *m, uint64_t at_ns);
+// False where the thread that watches the first limit cannot be made.
+bool bl_limit_set_deadline(struct bl_machine *m, uint64_t at_ns);
 // SIGINT interrupts this machine from now on; a second one while it has not
 // answered ends the program. NULL: the default action again.
 void bl_limit_catch_interrupts(struct bl_machine *m);

@@ -264,14 +264,23 @@ static int read_backing(void) {
     return 0;
 }
 
+static bool set_time_limit(struct bl_machine *m, double seconds) {
+    if (bl_limit_set_deadline(m, bl_now_ns() + (uint64_t)(seconds * 1e9)))
+        return true;
+    fputs("leaflog: error: out of threads: --time needs one more; allow it "
+          "(ulimit -u, -v) or use timeout(1) instead\n",
+          stderr);
+    return false;
+}
+
 static int run(struct bl_machine *m, const struct command *c) {
     const int errors = load_files(m, c);
     if (m->halting)
         return m->halt_code;
     if (errors > 0 && (c->goal != NULL || !bl_toplevel_is_interactive()))
         return 2;
-    if (c->seconds > 0)
-        bl_limit_set_deadline(m, bl_now_ns() + (uint64_t)(c->seconds * 1e9));
+    if (c->seconds > 0 && !set_time_limit(m, c->seconds))
+        return 3;
     if (c->goal == NULL)
         return bl_toplevel(m, &c->top);
     const int code = bl_run_goal(m, c->goal, &c->top);

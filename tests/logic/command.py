@@ -72,6 +72,21 @@ def no_threads(c: Command) -> None:
         c.expect(2, said, "-t", "200", "-g", goal, before=little)
 
 
+def no_watch(c: Command) -> None:
+    """No limit of time without the thread that watches it: nothing is run."""
+    none = "ulimit -v 800000; ulimit -Ss 4000000;" # a stack is larger than all there is
+    if c.run("-g", "true", before=none).returncode != 0:
+        return # a sanitizer needs more addresses than that
+    said = "leaflog: error: out of threads: "
+    how = "--time needs one more; allow it (ulimit -u, -v) or use timeout(1) instead\n"
+    for args in ["--time=9", "-g", "write(x)"], ["--time=9"]:
+        c.same("output", c.expect(3, said + how, *args, say="X = 1.\n", before=none), "")
+    goal = "catch(call_with_time_limit(9, write(x)), error(resource_error(threads), _), true)"
+    c.same("output", c.expect(0, "", "-g", goal, before=none), "")
+    c.expect(2, said + "the limit of this run is reached",
+             "-g", "call_with_time_limit(9, true)", before=none)
+
+
 def not_loaded(c: Command) -> None:
     """No goal is run, from a pipe neither."""
     missing = "leaflog: cannot read nosuch.pl: No such file or directory\n" \
@@ -145,6 +160,7 @@ def main() -> int:
         c = Command(args.leaflog, pathlib.Path(folder))
         full_disk(c)
         no_threads(c)
+        no_watch(c)
         not_loaded(c)
         answers(c)
         files(c)
