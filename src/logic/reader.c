@@ -28,6 +28,7 @@ struct waiting {
     struct bl_op op;
     bool prefix;
     size_t operands; // below
+    size_t bracket;  // entries up to and with the innermost open one
     uint32_t line, column;
 };
 
@@ -130,6 +131,10 @@ static void push_operand(struct parser *p, bl_word term, uint32_t priority) {
     p->operand[p->operands++] = (struct operand){term, priority};
 }
 
+static size_t innermost(const struct parser *p) {
+    return p->waits == 0 ? 0 : p->wait[p->waits - 1].bracket;
+}
+
 static void push_wait(struct parser *p, struct waiting w) {
     if (p->waits == p->wait_capacity) {
         p->wait_capacity = p->wait_capacity * 2 + 32;
@@ -137,6 +142,7 @@ static void push_wait(struct parser *p, struct waiting w) {
         BL_CHECK(p->wait != NULL);
     }
     w.operands = p->operands;
+    w.bracket = w.kind == OPERATOR ? innermost(p) : p->waits + 1;
     w.line = p->token.line;
     w.column = p->token.column;
     p->wait[p->waits++] = w;
@@ -472,9 +478,7 @@ static bool atom_as_operator(struct parser *p) {
 
 // The bracket around what is being read, or NULL.
 static struct waiting *enclosing(struct parser *p) {
-    size_t i = p->waits;
-    while (i > 0 && p->wait[i - 1].kind == OPERATOR)
-        i--;
+    const size_t i = innermost(p);
     return i == 0 ? NULL : &p->wait[i - 1];
 }
 
