@@ -49,6 +49,8 @@ struct parser {
     struct waiting *wait;
     size_t waits, wait_capacity;
     struct bl_read_result *out;
+    uint32_t *slot; // of a hash table: number of a variable of `out` from 1; 0
+    size_t slots;   // a power of two
     bool failed;
 };
 
@@ -195,17 +197,42 @@ static void reduce_all(struct parser *p) {
 
 // ---- variables and constants
 
+// Where the variable stands, or will.
+static uint32_t *slot_of(struct parser *p, const char *name) {
+    uint32_t i = 2166136261u; // FNV-1a, as in atom.c
+    for (const char *s = name; *s != 0; s++)
+        i = (i ^ (unsigned char)*s) * 16777619u;
+    for (;; i++) {
+        uint32_t *const at = &p->slot[i & (p->slots - 1)];
+        if (*at == 0 || strcmp(p->out->vars[*at - 1].name, name) == 0)
+            return at;
+    }
+}
+
+// Room for one variable more, with half of the slots free.
+static void ensure_slot(struct parser *p) {
+    const struct bl_read_result *const r = p->out;
+    if (2 * (r->n_vars + 1) <= p->slots)
+        return;
+    free(p->slot);
+    p->slots = p->slots == 0 ? 32 : p->slots * 2;
+    p->slot = calloc(p->slots, sizeof *p->slot);
+    BL_CHECK(p->slot != NULL);
+    for (size_t i = 0; i < r->n_vars; i++)
+        *slot_of(p, r->vars[i].name) = (uint32_t)i + 1;
+}
+
 static bl_word variable(struct parser *p, const char *name) {
     struct bl_read_result *const r = p->out;
     if (!has_room(p, 1))
         return BL_ATOM(nil);
     if (strcmp(name, "_") == 0)
         return bl_new_var(p->m);
-    for (size_t i = 0; i < r->n_vars; i++) {
-        if (strcmp(r->vars[i].name, name) == 0) {
-            r->vars[i].times++;
-            return r->vars[i].var;
-        }
+    ensure_slot(p);
+    uint32_t *const at = slot_of(p, name);
+    if (*at != 0) {
+        r->vars[*at - 1].times++;
+        return r->vars[*at - 1].var;
     }
     if (r->n_vars == r->var_capacity) {
         r->var_capacity = r->var_capacity * 2 + 8;
@@ -216,6 +243,7 @@ static bl_word variable(struct parser *p, const char *name) {
     BL_CHECK(copy != NULL);
     r->vars[r->n_vars++] = (struct bl_read_var){copy, bl_new_var(p->m), 1,
                                                 p->token.line, p->token.column};
+    *at = (uint32_t)r->n_vars;
     return r->vars[r->n_vars - 1].var;
 }
 
@@ -600,5 +628,6 @@ enum bl_read_status bl_read_term(struct bl_machine *m, struct bl_source *s,
     free(p.text);
     free(p.operand);
     free(p.wait);
+    free(p.slot);
     return status;
 }
