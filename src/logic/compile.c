@@ -110,6 +110,8 @@ static void place_variables(struct bl_compiler *c, bool all_permanent) {
         if (v->occurrences < 2)
             continue;
         v->permanent = v->permanent || all_permanent;
+        if (v->permanent && c->slots < (int)BL_LIVE_SLOTS)
+            c->in_slot[c->slots] = v;
         if (v->permanent)
             v->at = c->slots++;
         else if (in_place(c, v))

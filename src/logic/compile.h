@@ -44,6 +44,8 @@ struct bl_compiler {
         bl_word term;
     } * pending; // structures to be matched after the one at hand
     size_t pendings, pending_capacity;
+    // the variables in the first environment slots, or NULL
+    const struct bl_cvar *in_slot[BL_LIVE_SLOTS];
     struct bl_literal *literals;
     size_t literal_visits;
     uint64_t levels_live; // environment slots with levels that are needed

@@ -100,11 +100,10 @@ static void finish(struct bl_compiler *c, struct context x) {
 
 static bl_word live_slots(const struct bl_compiler *c, struct context x) {
     bl_word live = c->levels_live;
-    for (size_t i = 0; i < c->vars; i++) {
-        const struct bl_cvar *const v = &c->var[i];
-        if (v->permanent && v->seen && v->last_goal > c->goal && v->at >= 0 &&
-            v->at < (int)BL_LIVE_SLOTS)
-            live |= (bl_word)1 << v->at;
+    for (int i = 0; i < c->slots && i < (int)BL_LIVE_SLOTS; i++) {
+        const struct bl_cvar *const v = c->in_slot[i];
+        if (v != NULL && v->seen && v->last_goal > c->goal)
+            live |= (bl_word)1 << i;
     }
     if (c->slots > (int)BL_LIVE_SLOTS)
         live = BL_LIVE_ALL;
