@@ -80,12 +80,16 @@ static void mark_vars(struct bl_compiler *c, bl_word t, uint8_t *marks,
 }
 
 static bool occurs(struct bl_compiler *c, const struct bl_cvar *v, bl_word t) {
-    uint8_t *const marks = calloc(c->vars + 1, 1);
-    BL_CHECK(marks != NULL);
-    mark_vars(c, t, marks, 1);
-    const bool found = marks[v - c->var] != 0;
-    free(marks);
-    return found;
+    size_t depth = 0;
+    for (;;) {
+        t = bl_deref(t);
+        if (bl_cvar_of(c, t) == v)
+            return true;
+        depth = bl_push_args(c, t, depth);
+        if (depth == 0)
+            return false;
+        t = bl_scratch(c->m)[--depth];
+    }
 }
 
 // ---- calls
