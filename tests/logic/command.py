@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """The command line of leaflog from outside: output that nobody takes, threads
-that are not to be had, files and options that are wrong."""
+that are not to be had, files and options that are wrong, long clauses."""
 import argparse
 import pathlib
 import subprocess
@@ -127,6 +127,15 @@ def files(c: Command) -> None:
                 "leaflog: 1 error while loading\n", "-g", "true", "no.csv")
 
 
+def long_body(c: Command) -> None:
+    """Time to load a clause grows with it, not with its square: minutes here."""
+    n = 300_000
+    goals = ", ".join(f"q(X{i}, X{i + 1})" for i in range(n))
+    c.write("long.pl", f"q(X, Y) :- Y is X + 1.\np(X0, X{n}) :- {goals}.\n")
+    ran = c.expect(0, "", "-g", "p(0, X), write(X)", "long.pl", before="ulimit -St 30;")
+    c.same("goals of a long clause", ran, str(n))
+
+
 def messages(c: Command) -> None:
     """Our own words stand without quotes."""
     c.write("absent.pl", ":- table p/0, q/0.\np :- \\+ q.\nq :- \\+ p.\n")
@@ -164,6 +173,7 @@ def main() -> int:
         not_loaded(c)
         answers(c)
         files(c)
+        long_body(c)
         messages(c)
         options(c)
     print(f"{c.failures} failures")
