@@ -45,7 +45,7 @@ BL_INLINE void bl_free_fast(void *p) {
     struct bl_local *local = bl_thread.local;
     if (BL_UNLIKELY(bl_is_left_to_owner(slice, local) ||
                     !bl_block_is_in_use(slice, p))) {
-        bl_page_free_slow(bl_page_of(slice), p, "free");
+        bl_page_free_slow(bl_page_of(slice), p, NULL);
         return;
     }
     struct bl_cache *cache = bl_cache_for(local, slice);

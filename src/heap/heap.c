@@ -180,6 +180,8 @@ BL_NOINLINE static void free_run(void *p) {
     struct bl_run *run = bl_run_at(p);
     if (run == NULL)
         bl_misuse("free", NULL, p);
+    if (run->pool != NULL)
+        bl_misuse_as("free", p, BL_POOLS_BLOCK);
     bl_run_release(run);
 }
 
@@ -187,7 +189,7 @@ BL_NOINLINE static void free_run(void *p) {
 // and is to get none where the heap is switched off: it would allocate here.
 static void free_small(void *p) {
     if (bl_libc() != NULL || !bl_local_for_free()) {
-        bl_page_free_slow(bl_page_at(bl_small_offset(p)), p, "free");
+        bl_page_free_slow(bl_page_at(bl_small_offset(p)), p, NULL);
         return;
     }
     bl_small_see();

@@ -69,6 +69,8 @@ BL_NOINLINE static void *resize_small(struct bl_page *page, void *p,
         return p;
     if (span && bytes > BL_CLASS_MAX && bl_span_resize(page, bytes))
         return p;
+    if (!span && !bl_page_is_of_class(page))
+        bl_misuse_as("realloc", p, BL_POOLS_BLOCK);
     return move_by_copy(p, usable, bytes);
 }
 
@@ -78,6 +80,8 @@ BL_NOINLINE static void *resize_elsewhere(void *p, size_t bytes) {
     if (!is_size(bytes))
         return resize_to_none(p, bytes);
     struct bl_run *run = bl_run_at(p);
+    if (run != NULL && run->pool != NULL)
+        bl_misuse_as("realloc", p, BL_POOLS_BLOCK);
     if (run != NULL)
         return resize_run(run, bytes);
     if (!bl_heap_ready())

@@ -158,6 +158,8 @@ static void make_room(struct bl_cache *cache, size_t block_bytes) {
 void bl_cache_overflow(struct bl_cache *cache, struct bl_page *page, void *p) {
     cache->room++; // the caller took what there was not
     if (cache->limit == 0) {
+        if (!bl_page_is_of_class(page))
+            bl_misuse_as("free", p, BL_POOLS_BLOCK);
         bl_page_return_one(page, p);
         return;
     }

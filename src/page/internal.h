@@ -157,11 +157,6 @@ size_t bl_served_bytes(uint32_t index);
 // Calls `visit` for every local there is; holds bl_lock_locals.
 void bl_locals_each(void (*visit)(struct bl_local *, void *), void *context);
 
-// Not of a pool that may be deleted. Its pool need not be asked.
-static inline bool bl_page_is_of_class(const struct bl_page *page) {
-    return page->cache != offsetof(struct bl_local, caches[BL_NO_CACHE]);
-}
-
 static inline struct bl_entry *bl_entry_of(const struct bl_page *page) {
     struct bl_pool *pool = page->pool;
     if (pool->is_private)

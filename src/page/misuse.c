@@ -47,8 +47,7 @@ void bl_overwritten(const struct bl_block *block) {
     end(&t);
 }
 
-static BL_NORETURN void end_call(const char *call, const void *p,
-                                 const char *what) {
+void bl_misuse_as(const char *call, const void *p, const char *what) {
     char buffer[160];
     struct bl_text t;
     bl_message_begin(&t, buffer, sizeof buffer);
@@ -61,10 +60,5 @@ static BL_NORETURN void end_call(const char *call, const void *p,
 }
 
 void bl_misuse(const char *call, const struct bl_page *page, const void *p) {
-    end_call(call, p, what_is_wrong(page, p));
-}
-
-void bl_pool_misuse(const char *call, const struct bl_pool *pool,
-                    const char *what) {
-    end_call(call, pool, what);
+    bl_misuse_as(call, p, what_is_wrong(page, p));
 }

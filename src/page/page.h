@@ -59,10 +59,10 @@ struct bl_page {
     uint16_t slices;          // const
     _Atomic(uint8_t) state;   // enum bl_page_state; others look for SPAN only
     uint8_t spare;
-    char *start;         // const: first byte of the page
-    uintptr_t seal;      // const: of this life of the page; odd
-    uint64_t reciprocal; // const: see bl_block_starts()
-    uint64_t bound;      // const: likewise; 0 where there are no blocks
+    char *start;             // const: first byte of the page
+    uintptr_t seal;          // const: of this life of the page; odd
+    uint64_t reciprocal;     // const: see bl_block_starts()
+    _Atomic(uint64_t) bound; // owner: likewise, of the blocks cut so far
     // Second line: chains, and what other threads write.
     _Alignas(64) _Atomic(uintptr_t) remote; // blocks, see BL_REMOTE_NOTIFY
     struct bl_pool *pool;                   // const; NULL: no page of blocks
@@ -152,7 +152,6 @@ struct bl_pool {
     uint32_t block_bytes;
     uint32_t capacity;
     uint64_t reciprocal; // this and what follows as in its pages
-    uint64_t bound;
     uint8_t slices;
     bool is_private;
     uint16_t cache;
@@ -211,14 +210,20 @@ BL_INLINE struct bl_page *bl_page_at(uintptr_t offset) {
     return bl_page_of(bl_slice_at(offset));
 }
 
+// Not of a pool that may be deleted. Its pool need not be asked.
+BL_INLINE bool bl_page_is_of_class(const struct bl_page *page) {
+    return page->cache != offsetof(struct bl_local, caches[BL_NO_CACHE]);
+}
+
 // True where a block starts at `p`, which lies in the page. With the block
 // size d, the reciprocal M = floor(2^64 / d) + 1 and e = M * d - 2^64, the
 // product of block k's offset and M is k * e modulo 2^64, less than the bound,
-// capacity * e; that of any other offset is at least M, which is more
+// e times the number of blocks cut so far; that of any other offset is at least
+// M, which is more
 // [LemireKaserKurz-2019, section 3.2].
 BL_INLINE bool bl_block_starts(const struct bl_page *page, const void *p) {
     const uint64_t offset = (uint64_t)((const char *)p - page->start);
-    return offset * page->reciprocal < page->bound;
+    return offset * page->reciprocal < bl_load_relaxed(&page->bound);
 }
 
 BL_INLINE uintptr_t bl_seal_of(const struct bl_page *page, const void *block) {
@@ -248,6 +253,11 @@ BL_INLINE void bl_link_check(const struct bl_block *block) {
     const uintptr_t bytes = bl_load_relaxed(&bl_territory.small_bytes);
     if (BL_UNLIKELY(!bl_link_is_sound(block, 3, bytes)))
         bl_overwritten(block);
+}
+
+BL_INLINE bool bl_page_has_block(const struct bl_page *page) {
+    return bl_link_is_sound(page->free, 3,
+                            bl_load_relaxed(&bl_territory.small_bytes));
 }
 
 // From and to the head of a list of free blocks.
@@ -318,13 +328,15 @@ void *bl_cache_refill(struct bl_local *local, struct bl_pool *pool);
 // Frees a block in use that would have gone into a cache without room.
 void bl_cache_overflow(struct bl_cache *cache, struct bl_page *page, void *p);
 void bl_page_emptied(struct bl_page *page);
-void bl_page_free_slow(struct bl_page *page, void *p, const char *call);
+// `pool`: NULL, one of malloc's.
+void bl_page_free_slow(struct bl_page *page, void *p,
+                       const struct bl_pool *pool);
 // Ends the program with one line on what is wrong with `p`.
 BL_NORETURN BL_COLD void bl_misuse(const char *call, const struct bl_page *page,
                                    const void *p);
-// The same, of a pool.
-BL_NORETURN BL_COLD void
-bl_pool_misuse(const char *call, const struct bl_pool *pool, const char *what);
+BL_NORETURN BL_COLD void bl_misuse_as(const char *call, const void *p,
+                                      const char *what);
+#define BL_POOLS_BLOCK "a pool's block"
 
 // Asked when a block is freed: whether the thread has a local. One that frees
 // and never allocates gets it after a while, to return blocks many at a time.
@@ -353,7 +365,7 @@ BL_INLINE void *bl_local_alloc(struct bl_local *local, struct bl_pool *pool,
                                uint32_t index) {
     struct bl_entry *entry = &local->entries[index];
     struct bl_page *page = entry->first;
-    if (BL_LIKELY(page->free != NULL))
+    if (BL_LIKELY(bl_page_has_block(page)))
         return bl_page_pop(page);
     return bl_entry_alloc(entry, pool, (uintptr_t)local);
 }

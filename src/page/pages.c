@@ -28,6 +28,12 @@ static uintptr_t next_seal(void) {
     return bl_add_relaxed(&seals, UINT64_C(0x9e3779b97f4a7c15)) | 1;
 }
 
+static void put_block(const struct bl_page *page, char *at, char *next) {
+    struct bl_block *block = (struct bl_block *)at;
+    block->next = (struct bl_block *)next;
+    block->seal = bl_seal_of(page, block);
+}
+
 // Links blocks [from, to) in a row before `next`.
 static struct bl_block *link_row(struct bl_page *page, uint32_t from,
                                  uint32_t to, struct bl_block *next) {
@@ -37,9 +43,18 @@ static struct bl_block *link_row(struct bl_page *page, uint32_t from,
     if (from == to)
         return next;
     for (uint32_t i = from + 1; i < to; i++, block += size)
-        ((struct bl_block *)block)->next = (struct bl_block *)(block + size);
-    ((struct bl_block *)block)->next = next;
+        put_block(page, block, block + size);
+    put_block(page, block, (char *)next);
     return (struct bl_block *)first;
+}
+
+// What was not cut is no block yet, for whoever frees it. Others ask beside
+// this: those who were handed a block since see what was set before.
+static void set_carved(struct bl_page *page, uint32_t count) {
+    const uint64_t excess = page->reciprocal * page->block_bytes;
+    page->carved = count;
+    for (unsigned i = 0; i < page->slices; i++)
+        bl_store_relaxed(&page[i].bound, count * excess);
 }
 
 // A `rep stos` or `rep movs` that starts so close to memory which is not there,
@@ -69,7 +84,7 @@ static void carve(struct bl_page *page) {
     const uint32_t middle = first + colour(page, count);
     page->free = link_row(page, first, middle, page->free);
     page->free = link_row(page, middle, end, page->free);
-    page->carved = end;
+    set_carved(page, end);
 }
 
 // Moves the remote blocks to the free list and leaves `remote` as asked for.
@@ -113,7 +128,10 @@ static bool has_block(struct bl_page *page) {
         collect(page, 0);
     if (page->free == NULL && page->carved < page->capacity)
         carve(page);
-    return page->free != NULL;
+    if (page->free == NULL)
+        return false;
+    bl_link_check(page->free);
+    return true;
 }
 
 static void mark_full(struct bl_entry *entry, struct bl_page *page) {
@@ -215,7 +233,6 @@ struct bl_page *bl_page_new(struct bl_pool *pool, uintptr_t owner) {
     page->capacity = pool->capacity;
     page->block_bytes = pool->block_bytes;
     page->reciprocal = pool->reciprocal;
-    page->bound = pool->bound;
     page->cache = pool->cache;
     page->owner_only = pool->owner_only;
     page->pool = pool;
@@ -235,12 +252,12 @@ static void forget(struct bl_page *page) {
     bl_store_relaxed(&page->state, BL_PAGE_NONE);
     bl_store_relaxed(&page->remote, 0);
     page->carved = 0;
-    page->bound = 0;
+    bl_store_relaxed(&page->bound, 0);
     page->used = 0;
     page->pool = NULL;
     for (unsigned i = 1; i < page->slices; i++) {
         page[i].back = 0;
-        page[i].bound = 0;
+        bl_store_relaxed(&page[i].bound, 0);
     }
 }
 
@@ -394,13 +411,17 @@ void bl_page_return_one(struct bl_page *page, void *p) {
     bl_page_return(page, block, block, 1);
 }
 
-void bl_page_free_slow(struct bl_page *page, void *p, const char *call) {
+void bl_page_free_slow(struct bl_page *page, void *p,
+                       const struct bl_pool *pool) {
+    const char *call = pool ? "bl_pool_free" : "free";
     if (bl_page_state(page) == BL_PAGE_SPAN && p == page->start) {
         bl_span_free(page);
         return;
     }
     if (page->pool == NULL || !bl_block_is_in_use(page, p))
         bl_misuse(call, page, p);
+    if (pool == NULL && !bl_page_is_of_class(page))
+        bl_misuse_as(call, p, BL_POOLS_BLOCK);
     bl_page_return_one(page, p);
 }
 
@@ -417,7 +438,8 @@ void bl_page_check(const struct bl_page *page) {
     BL_CHECK_EQ(page->slices, page->pool->slices);
     for (unsigned i = 1; i < page->slices; i++) {
         BL_CHECK_EQ(page[i].back, i * sizeof *page);
-        BL_CHECK_EQ(page[i].bound, page->bound);
+        BL_CHECK_EQ(bl_load_relaxed(&page[i].bound),
+                    bl_load_relaxed(&page->bound));
         BL_CHECK_EQ(page[i].seal, page->seal);
     }
 }

@@ -36,7 +36,6 @@ static void set_geometry(struct bl_pool *pool, size_t block_bytes) {
     pool->reciprocal = UINT64_MAX / block_bytes + 1;
     if (bl_is_pow2(block_bytes)) // it divides 2^64, not 2^64 - 1
         pool->reciprocal++;
-    pool->bound = pool->capacity * (pool->reciprocal * block_bytes);
     pool->cache = (uint16_t)offsetof(struct bl_local, caches[BL_NO_CACHE]);
     BL_ASSERT(slices <= BL_PAGE_SLICES_MAX && pool->capacity > 0);
     BL_ASSERT(pool->capacity >> (64 - BL_REMOTE_COUNT_SHIFT) == 0);
@@ -141,6 +140,7 @@ static void *run_block_alloc(struct bl_pool *pool) {
     if (run == NULL)
         return NULL;
     bl_lock_acquire(&bl_lock_pages);
+    run->pool = pool;
     run->prev = 0;
     run->next = pool->runs;
     if (run->next)
@@ -155,7 +155,10 @@ static void run_block_free(struct bl_pool *pool, void *block) {
     struct bl_run *run = bl_run_at(block);
     if (run == NULL)
         bl_misuse("bl_pool_free", NULL, block);
+    if (run->pool != pool)
+        bl_misuse_as("bl_pool_free", block, "a block of another pool");
     bl_lock_acquire(&bl_lock_pages);
+    run->pool = NULL;
     if (run->prev)
         numbered_run(run->prev - 1)->next = run->next;
     else
@@ -177,7 +180,7 @@ void *bl_pool_alloc(struct bl_pool *pool) {
         return local ? bl_local_alloc(local, pool, pool->index) : NULL;
     }
     struct bl_page *page = pool->own.first;
-    if (BL_LIKELY(page->free != NULL))
+    if (BL_LIKELY(bl_page_has_block(page)))
         return bl_page_pop(page);
     return bl_entry_alloc(&pool->own, pool, (uintptr_t)pool);
 }
@@ -201,7 +204,7 @@ void bl_pool_free(struct bl_pool *pool, void *block) {
     if (BL_LIKELY(owner == me && bl_page_state(page) == BL_PAGE_AVAILABLE))
         bl_private_free(page, block, "bl_pool_free");
     else
-        bl_page_free_slow(page, block, "bl_pool_free");
+        bl_page_free_slow(page, block, pool);
 }
 
 // ---------------------------------------------------------------------------
@@ -295,7 +298,7 @@ void bl_pool_delete(struct bl_pool *pool) {
     if (pool == NULL)
         return;
     if (pool->deleted)
-        bl_pool_misuse("bl_pool_delete", pool, "deleted already");
+        bl_misuse_as("bl_pool_delete", pool, "deleted already");
     if (pool->run_bytes) {
         drop_runs(pool);
     } else if (pool->is_private) {

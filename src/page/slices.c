@@ -280,6 +280,6 @@ void bl_page_link_slices(struct bl_page *page, unsigned slices) {
         page[i].start = page->start;
         page[i].seal = page->seal;
         page[i].reciprocal = page->reciprocal;
-        page[i].bound = page->bound;
+        bl_store_relaxed(&page[i].bound, bl_load_relaxed(&page->bound));
     }
 }

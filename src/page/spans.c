@@ -38,7 +38,7 @@ void *bl_span_alloc(size_t bytes, size_t align, bool *zeroed) {
     page->used = 1;
     page->carved = 1;
     page->capacity = 1;
-    page->bound = 0;
+    bl_store_relaxed(&page->bound, 0);
     page->pool = NULL;
     page->start = bl_slice_start(slice);
     set_slices(page, slices);

@@ -85,7 +85,8 @@ struct bl_run {
     uint32_t warm_units; // of a warm run: units that still lie here
     uint8_t order;       // addresses taken: 2^order units
     uint8_t state;       // enum in runs.c
-    uint8_t spare[26];
+    const void *pool;    // whose block a run in use is; NULL: malloc's
+    uint8_t spare[16];
 };
 
 // Chooses backing and purge delay; may be called again at any time.

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+//
+// crime: free the block behind the only one that a pool has handed out
+// signal: SIGABRT
+// says: bigleaf: bl_pool_free(0x*): double free
+//
+#include <bigleaf/pool.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+static char *volatile sink;
+
+static struct bl_pool *pool_of(size_t bytes) {
+    const struct bl_pool_spec spec = {"test", bytes, 0, BL_POOL_SHARED};
+    return bl_pool_new(&spec);
+}
+
+int main(void) {
+    struct bl_pool *const pool = pool_of(64);
+    sink = bl_pool_alloc(pool);
+    bl_pool_free(pool, sink + 64);
+    bl_pool_free(pool, sink - 64); // the last of those made at once is first
+    return 0;
+}
