@@ -451,17 +451,21 @@ struct word {
     bool seized;
 };
 
+// One that has been killed is no listener, and no reason to end.
+static bool tell(int socket, const void *what, size_t bytes) {
+    return send(socket, what, bytes, MSG_NOSIGNAL) == (ssize_t)bytes;
+}
+
 static bool seize(int target, int socket) {
     struct word w = {.seized = bl_trace_seize(target) == 0};
     char leave;
     if (!w.seized) {
         w.ask = bl_os_pid();
-        if (bl_os_write(socket, &w, sizeof w) != sizeof w ||
-            bl_os_read(socket, &leave, 1) != 1)
+        if (!tell(socket, &w, sizeof w) || bl_os_read(socket, &leave, 1) != 1)
             return false;
         w = (struct word){.seized = bl_trace_seize(target) == 0};
     }
-    return bl_os_write(socket, &w, sizeof w) == sizeof w && w.seized;
+    return tell(socket, &w, sizeof w) && w.seized;
 }
 
 // What is done to the text; NULL, or why nothing is.
@@ -505,7 +509,7 @@ static bool await_companion(int socket) {
         return false;
     if (w.ask) {
         bl_trace_permit(w.ask);
-        if (bl_os_write(socket, &leave, 1) != 1 ||
+        if (!tell(socket, &leave, 1) ||
             bl_os_read(socket, &w, sizeof w) != sizeof w)
             return false;
     }
@@ -578,6 +582,17 @@ static const char *prepare(struct place *p) {
     return wrong;
 }
 
+// What is opened here must not take the place of a closed standard stream:
+// messages would go into it. So the file itself does, which nobody can write
+// to, until execve.
+static int open_above_streams(const char *path) {
+    int fd;
+    do
+        fd = bl_file_open(path);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    return fd;
+}
+
 // Static, since the companion has it for as long as it lives.
 static struct place placed;
 
@@ -596,7 +611,7 @@ const char *bl_place_before_exec(const char *path, const char *shadow_root,
         .next = next,
         .verbose = verbose && verbose[0] > '0',
     };
-    p->file = bl_file_open(path);
+    p->file = open_above_streams(path);
     if (p->file < 0 || bl_file_facts(p->file, &p->facts) < 0)
         return "it cannot be read";
     const char *wrong = p->no_place = prepare(p);
