@@ -76,7 +76,7 @@ void bl_image_take_data(const struct bl_maps *maps) {
 }
 
 static void grow_stack(const struct bl_maps_entry *e) {
-    uint64_t most = bl_file_stack_limit();
+    uint64_t most = bl_file_stack_room();
     if (most > STACK_MOST)
         most = STACK_MOST;
     if (most <= STACK_MARGIN + BL_HUGE_SIZE)
@@ -89,7 +89,7 @@ static void grow_stack(const struct bl_maps_entry *e) {
     // The flag belongs to the mapping, which grows and keeps it.
     bl_os.advise_huge((void *)(uintptr_t)e->start, e->end - e->start);
     // Reading takes no memory: it finds zeros that are nobody's.
-    (void)*(volatile const char *)(uintptr_t)low;
+    (void)bl_file_reach((const void *)(uintptr_t)low);
 }
 
 void bl_image_take_stack(const struct bl_maps *maps) {

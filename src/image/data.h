@@ -16,7 +16,8 @@
 // Both for a process with one thread.
 void bl_image_take_data(const struct bl_maps *maps);
 // Grows the stack to the limit the user has set, but not beyond 64 MiB: a unit
-// can be huge only where the stack already reaches below it. Takes no memory.
+// can be huge only where the stack already reaches below it. Takes no memory,
+// but addresses: nothing is done where those are limited.
 void bl_image_take_stack(const struct bl_maps *maps);
 
 #endif

@@ -164,15 +164,24 @@ int bl_file_lock(int fd, uint32_t wait_ms) {
     }
 }
 
-static uint64_t limit_of(int resource) {
+static uint64_t limit_of(int resource, uint64_t unknown) {
     struct rlimit limit;
     if (bl_syscall4(SYS_prlimit64, 0, resource, 0, &limit) < 0)
-        return UINT64_MAX;
+        return unknown;
     return limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX : limit.rlim_cur;
 }
 
-uint64_t bl_file_size_limit(void) { return limit_of(RLIMIT_FSIZE); }
-uint64_t bl_file_stack_limit(void) { return limit_of(RLIMIT_STACK); }
+uint64_t bl_file_size_limit(void) { return limit_of(RLIMIT_FSIZE, UINT64_MAX); }
+
+uint64_t bl_file_stack_room(void) {
+    return limit_of(RLIMIT_AS, 0) == UINT64_MAX ? limit_of(RLIMIT_STACK, 0) : 0;
+}
+
+// The kernel reads a set of signals there, which is empty: nothing is blocked.
+bool bl_file_reach(const void *at) {
+    return bl_syscall4(SYS_rt_sigprocmask, SIG_BLOCK, at, 0,
+                       sizeof(uint64_t)) == 0;
+}
 
 bool bl_file_kernel_is_at_least(uint64_t major_wanted, uint64_t minor_wanted) {
     char text[80];

@@ -122,8 +122,12 @@ long bl_file_read_maps(int pid, char *buffer, size_t capacity);
 
 // True where the kernel places this program's mappings at random.
 bool bl_file_addresses_are_random(void);
-// Soft limit on the first thread's stack; UINT64_MAX: none.
-uint64_t bl_file_stack_limit(void);
+// What the first thread's stack may grow to at the cost of nothing else;
+// UINT64_MAX: any size. 0 where all addresses are limited, or nothing is known.
+uint64_t bl_file_stack_room(void);
+// Grows the stack down to 8 bytes that are zero there; false where the kernel
+// does not, which a plain touch would learn by a signal.
+bool bl_file_reach(const void *at);
 bool bl_file_kernel_is_at_least(uint64_t major, uint64_t minor);
 // This program's headers in memory (of type Elf64_Phdr), and its load bias.
 const void *bl_file_program_headers(size_t *count, uint64_t *bias);

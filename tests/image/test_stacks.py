@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: MIT
 """Stacks of threads under --stack=on: deep ones huge, shallow ones as they
-were, and pthread_create does what it did."""
+were, and pthread_create does what it did. The first thread's stack grows
+where its limit alone counts."""
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
-from image_kit import UNIT, Checks, preloaded, read_smaps, shadow_root, waiting
+from image_kit import UNIT, Checks, environment, preloaded, read_smaps, run_command, shadow_root, \
+    waiting
 
 # Two threads, one of which goes 6 MiB deep; their ends by return, by exit and
 # by cancellation; a stack too small for a unit, one of the program's own, and
@@ -68,6 +72,71 @@ int main(void) {
     return 0; }
 """
 
+# Executes a program that cannot ask for its limits.
+BLIND = r"""
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+    struct sock_filter rules[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_prlimit64, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    struct sock_fprog all = {4, rules};
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &all) != 0) return 77;
+    execv(argv[1], argv + 1);
+    return 127; }
+"""
+# Says how large its stack's mapping is, in MiB.
+FIRST = r"""
+#include <stdio.h>
+#include <string.h>
+int main(void) {
+    unsigned long from, to; char line[512];
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (fgets(line, sizeof line, maps))
+        if (strstr(line, "[stack]") && sscanf(line, "%lx-%lx", &from, &to) == 2)
+            printf("%lu\n", (to - from) >> 20);
+    return 0; }
+"""
+
+
+def built(directory: Path, name: str, text: str, *flags: str) -> Path:
+    source = directory / f"{name}.c"
+    source.write_text(text)
+    program = source.with_suffix("")
+    subprocess.run(["gcc", "-O0", "-w", *flags, "-o", program, source], check=True)
+    return program
+
+
+def first_stack(checks: Checks, directory: Path, root: Path) -> None:
+    def limited(stack: int, addresses: int) -> Callable[[], None]:
+        def limit() -> None:
+            _, most = resource.getrlimit(resource.RLIMIT_STACK)
+            resource.setrlimit(resource.RLIMIT_STACK, (stack, most))
+            resource.setrlimit(resource.RLIMIT_AS, (addresses, addresses))
+        return limit
+
+    none = resource.RLIM_INFINITY
+    program = built(directory, "first", FIRST)
+    blind = built(directory, "blind", BLIND)
+    run = [*run_command("--stack=on"), str(program)]
+    for what, command, limit, least, most in (
+            ("no limit", run, limited(none, none), 60, 64),
+            ("a limit of 16 MiB", run, limited(16 << 20, none), 12, 16),
+            ("60 MiB of addresses", run, limited(none, 60 << 20), 0, 1),
+            ("limits that cannot be read", [str(blind), *run], limited(8 << 20, none), 0, 1)):
+        done = subprocess.run(command, env=environment(root), capture_output=True, check=False,
+                              preexec_fn=limit)
+        good = done.returncode == 0 and least <= int(done.stdout) <= most
+        checks.expect(good, f"first stack, {what}: status {done.returncode}, "
+                      f"{done.stdout.decode().strip()} MiB {done.stderr.decode()}")
+
 
 def look(program: Path, root: Path, wanted: str) -> tuple[bool, str]:
     env = preloaded(root, BIGLEAF_IMAGE="off", BIGLEAF_STACK=wanted)
@@ -92,10 +161,8 @@ def look(program: Path, root: Path, wanted: str) -> tuple[bool, str]:
 def main() -> None:
     checks = Checks()
     with tempfile.TemporaryDirectory() as directory, shadow_root() as root:
-        source = Path(directory) / "threads.c"
-        source.write_text(THREADS)
-        program = source.with_suffix("")
-        subprocess.run(["gcc", "-O0", "-w", "-pthread", "-o", program, source], check=True)
+        program = built(Path(directory), "threads", THREADS, "-pthread")
+        first_stack(checks, Path(directory), root)
         for wanted in ("on", "off"):
             checks.expect_huge(lambda: look(program, root, wanted))
     checks.finish()
