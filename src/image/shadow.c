@@ -274,6 +274,9 @@ static const char *make_sealed(int directory, const struct names *names,
 
 static const char *make_locked(int directory, const struct names *names,
                                struct bl_shadow_source *source) {
+    // A whole unit at least; the maker, who comes after the seal, knows more.
+    if (bl_file_size_limit() < BL_HUGE_SIZE)
+        return "the copy would exceed the limit on file sizes";
     const char *wrong = let_source_settle(source);
     if (wrong)
         return wrong;

@@ -338,6 +338,7 @@ def limits(checks: Checks, subject: Subject) -> None:
         return lambda: resource.setrlimit(kind, (value, value))
 
     run_limited("address space of 64 MiB", set_limit(resource.RLIMIT_AS, 64 << 20))
+    run_limited("no bytes in files", set_limit(resource.RLIMIT_FSIZE, 0))
     run_limited("files of at most 1 MiB", set_limit(resource.RLIMIT_FSIZE, 1 << 20))
     run_limited("8 open files", set_limit(resource.RLIMIT_NOFILE, 8))
 
