@@ -249,9 +249,21 @@ static void take(struct keeper *k, const struct bl_trap *e) {
     }
 }
 
+static void say(const char *reason) {
+    char buffer[512];
+    struct bl_text t;
+    bl_message_begin(&t, buffer, sizeof buffer);
+    bl_text_str(&t, "heap left to the program's own malloc: ");
+    bl_text_str(&t, reason);
+    bl_message_end(&t);
+}
+
 void bl_inject_note(const char *reason) {
     const struct bl_inject_count none = {0};
+    const char *verbose = getenv("BIGLEAF_VERBOSE");
     note(reason, &none);
+    if (verbose && verbose[0] > '0')
+        say(reason);
 }
 
 static void advise_if_data(const struct bl_mapping *m, void *context) {

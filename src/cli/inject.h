@@ -86,7 +86,7 @@ bool bl_inject_serve(struct bl_inject_space *s, int tid,
 
 // Takes over a program held at its first instruction, to its end.
 void bl_inject_keep(struct bl_trace *held);
-// Why it could not be; for the report.
+// Why it could not be: for the report, and for who asked for messages.
 void bl_inject_note(const char *reason);
 
 // True where this machine's programs can be kept.

@@ -7,7 +7,8 @@
 // for the companion's word, the companion for the end of execve.
 //
 // The companion is no child of the program: it is started by a child that ends
-// at once, so the program never meets one it did not start.
+// at once, so the program never meets one it did not start. Where orphans would
+// come to the program itself there is no companion.
 //
 #include "image/place.h"
 
@@ -535,6 +536,9 @@ static bool fork_companion(struct place *p) {
 }
 
 static const char *start_companion(struct place *p) {
+    if (bl_trace_adopts_orphans())
+        return "it would find our helper among its children, as process 1 "
+               "or a subreaper";
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, p->ends) != 0)
         return "no socket to be had";
     p->target = bl_os_pid();
@@ -562,8 +566,8 @@ static const char *need_none(const struct place *p) {
     return p->random ? NULL : "the runtime can do it";
 }
 
-// Why the text is left alone; NULL: it is not, and the shadow is there.
-static const char *prepare(struct place *p) {
+// Why the text is to be left alone; NULL: it is not.
+static const char *examine(struct place *p) {
     const char *image = getenv("BIGLEAF_IMAGE");
     if (image && bl_str_eq(image, "off"))
         return "asked for";
@@ -572,14 +576,7 @@ static const char *prepare(struct place *p) {
     const char *wrong = bl_elf_read(p->file, p->facts.size, &p->elf);
     if (!wrong && !p->elf.marked && !(image && bl_str_eq(image, "on")))
         wrong = "it is not marked";
-    if (!wrong)
-        wrong = need_none(p);
-    if (wrong)
-        return wrong;
-    wrong = find_shadow_early(p);
-    if (wrong && p->verbose)
-        say(p, wrong);
-    return wrong;
+    return wrong ? wrong : need_none(p);
 }
 
 // What is opened here must not take the place of a closed standard stream:
@@ -614,13 +611,20 @@ const char *bl_place_before_exec(const char *path, const char *shadow_root,
     p->file = open_above_streams(path);
     if (p->file < 0 || bl_file_facts(p->file, &p->facts) < 0)
         return "it cannot be read";
-    const char *wrong = p->no_place = prepare(p);
+    const char *wrong = examine(p);
+    const bool wanted = !wrong;
+    if (wanted)
+        wrong = find_shadow_early(p);
     if (p->early) {
         p->shadow_fd = p->shadow.fd;
         p->program_fd = p->file;
     }
+    p->no_place = wrong;
     if (!wrong || next)
         wrong = start_companion(p);
+    // What keeps a companion from its work, it says itself.
+    if (wrong && wanted && p->verbose)
+        say(p, wrong);
     if (!wrong && p->early) {
         hand_down(p);
     } else {

@@ -548,6 +548,12 @@ int bl_trace_start_beside(int (*function)(void *), void *context) {
     return pid < 0 ? -errno : 0;
 }
 
+bool bl_trace_adopts_orphans(void) {
+    int is_subreaper = 0;
+    return getpid() == 1 ||
+           (prctl(PR_GET_CHILD_SUBREAPER, &is_subreaper) == 0 && is_subreaper);
+}
+
 void bl_trace_hand_down(int fd) { fcntl(fd, F_SETFD, 0); }
 
 void bl_trace_detach_from_caller(const int *keep, size_t count) {

@@ -45,6 +45,9 @@ struct bl_trace {
 // memory is left to it. Until then this one must wait wherever the other
 // works, and may start no second.
 int bl_trace_start_beside(int (*function)(void *), void *context);
+// True where processes that nobody is parent of any more become this one's, and
+// those of what it executes.
+bool bl_trace_adopts_orphans(void);
 // What this process executes shall have this open file, under its number.
 void bl_trace_hand_down(int fd);
 // Begins to trace a process that runs; 0 or -errno.

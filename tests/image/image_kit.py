@@ -331,3 +331,38 @@ def forget_cache(path: Path) -> None:
 
 def shadows(root: Path) -> list[Path]:
     return [p for p in root.glob("bigleaf-*/*") if p.suffix != ".seal"]
+
+
+# Executes a program to which the kernel refuses one call.
+REFUSE = r"""
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+    struct sock_filter rules[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, REFUSED, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    struct sock_fprog all = {4, rules};
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &all) != 0) return 77;
+    execv(argv[1], argv + 1);
+    return 127; }
+"""
+
+
+def built(directory: Path, name: str, text: str, *flags: str) -> Path:
+    source = directory / f"{name}.c"
+    source.write_text(text)
+    program = source.with_suffix("")
+    subprocess.run(["gcc", "-O0", "-w", *flags, "-o", program, source], check=True)
+    return program
+
+
+def refusing(directory: Path, call: str) -> Path:
+    """A program that executes its arguments where `call` is refused."""
+    return built(directory, call, REFUSE, f"-DREFUSED={call}")

@@ -11,8 +11,8 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from image_kit import UNIT, Checks, environment, preloaded, read_smaps, run_command, shadow_root, \
-    waiting
+from image_kit import (UNIT, Checks, built, environment, preloaded, read_smaps, refusing,
+                       run_command, shadow_root, waiting)
 
 # Two threads, one of which goes 6 MiB deep; their ends by return, by exit and
 # by cancellation; a stack too small for a unit, one of the program's own, and
@@ -72,26 +72,6 @@ int main(void) {
     return 0; }
 """
 
-# Executes a program that cannot ask for its limits.
-BLIND = r"""
-#include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-int main(int argc, char **argv) {
-    struct sock_filter rules[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_prlimit64, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
-    struct sock_fprog all = {4, rules};
-    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &all) != 0) return 77;
-    execv(argv[1], argv + 1);
-    return 127; }
-"""
 # Says how large its stack's mapping is, in MiB.
 FIRST = r"""
 #include <stdio.h>
@@ -106,14 +86,6 @@ int main(void) {
 """
 
 
-def built(directory: Path, name: str, text: str, *flags: str) -> Path:
-    source = directory / f"{name}.c"
-    source.write_text(text)
-    program = source.with_suffix("")
-    subprocess.run(["gcc", "-O0", "-w", *flags, "-o", program, source], check=True)
-    return program
-
-
 def first_stack(checks: Checks, directory: Path, root: Path) -> None:
     def limited(stack: int, addresses: int) -> Callable[[], None]:
         def limit() -> None:
@@ -124,7 +96,7 @@ def first_stack(checks: Checks, directory: Path, root: Path) -> None:
 
     none = resource.RLIM_INFINITY
     program = built(directory, "first", FIRST)
-    blind = built(directory, "blind", BLIND)
+    blind = refusing(directory, "SYS_prlimit64")
     run = [*run_command("--stack=on"), str(program)]
     for what, command, limit, least, most in (
             ("no limit", run, limited(none, none), 60, 64),

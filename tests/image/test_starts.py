@@ -4,13 +4,13 @@ standard streams, process 1 of a namespace, a process that adopts orphans."""
 
 from __future__ import annotations
 
-import os
 import subprocess
+import sys
 import tempfile
 from itertools import combinations
 from pathlib import Path
 
-from image_kit import Checks, environment, run_command, shadow_root, shadows
+from image_kit import Checks, built, environment, refusing, run_command, shadow_root, shadows
 
 # 5 MiB of text; what is open, and whether the first child that ends is the
 # program's own.
@@ -39,14 +39,6 @@ int main(int argc, char **argv) {
 """
 
 
-def built(directory: Path, name: str, *flags: str) -> Path:
-    source = directory / "look.c"
-    source.write_text(LOOK)
-    program = directory / name
-    subprocess.run(["gcc", "-O1", "-w", "-o", program, source, *flags], check=True)
-    return program
-
-
 def seen(command: list[str], root: Path, out: Path, **more: str) -> tuple[int, str, str]:
     """Status, what the program saw, and what was said."""
     out.unlink(missing_ok=True)
@@ -56,7 +48,7 @@ def seen(command: list[str], root: Path, out: Path, **more: str) -> tuple[int, s
 
 
 def closed_streams(checks: Checks, program: Path, *options: str) -> None:
-    out = program.with_suffix(".out")
+    out = program.with_name("out")
     for closed in (c for n in (1, 2, 3) for c in combinations((0, 1, 2), n)):
         shell = ["sh", "-c", 'exec "$@" ' + " ".join(f"{fd}>&-" for fd in closed), "sh"]
         plain = seen([*shell, str(program), str(out)], Path("/nowhere"), out)
@@ -72,15 +64,60 @@ def closed_streams(checks: Checks, program: Path, *options: str) -> None:
                       f"{plain} became {got}")
 
 
+# As what follows is executed, it is a subreaper (PR_SET_CHILD_SUBREAPER).
+SUBREAPER = """import ctypes, os, sys
+ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+os.execv(sys.argv[1], sys.argv[1:])"""
+NAMESPACE = ["unshare", "-pf", "--mount-proc"]
+
+
+def adopting(checks: Checks, program: Path, what: str, start: list[str]) -> None:
+    """Orphans come to the program: none of ours may be among them."""
+    out = program.with_name("out")
+    for options in ((), ("--heap=injected",), ("--heap=injected", "--image=off"), ("--report",)):
+        with shadow_root() as root:
+            command = [*start, *run_command(*options), str(program), str(out), "late"]
+            status, look, said = seen(command, root, out, BIGLEAF_VERBOSE="1")
+        told = options == ("--report",) or "as process 1 or a subreaper" in said
+        good = (status, look) == (0, "0 1 2 own") and told
+        checks.expect(good, f"{program.name}, {what} {' '.join(options)}: "
+                      f"{look} {'' if good else said}")
+
+
+def reasons(checks: Checks, program: Path, directory: Path) -> None:
+    out = program.with_name("out")
+    run = [*run_command("--heap=injected"), str(program), str(out)]
+    # The program's folder is on no tmpfs.
+    _, look, said = seen(run, directory, out, BIGLEAF_VERBOSE="1")
+    checks.expect(bool(look) and said.count("left where it is: the shadow dir") == 1,
+                  f"{program.name}: why the text has no shadow, once: {said!r}")
+    with shadow_root() as root:
+        blind = refusing(directory, "SYS_ptrace")
+        _, look, said = seen([str(blind), *run], root, out, BIGLEAF_VERBOSE="1")
+        for told in ("text of ", "heap left "):
+            checks.expect(bool(look) and any(line.startswith(f"bigleaf: {told}") and
+                                             line.endswith("cannot be traced")
+                                             for line in said.splitlines()),
+                          f"{program.name} may not be traced: {told}: {said!r}")
+
+
 def main() -> None:
     checks = Checks()
     with tempfile.TemporaryDirectory() as directory:
-        programs = [built(Path(directory), "pie", "-pie", "-fPIE"),
-                    built(Path(directory), "static", "-static"),
-                    built(Path(directory), "static-pie", "-static-pie", "-fPIE")]
-        for program in programs:
+        scratch = Path(directory)
+        pie, static, static_pie = (
+            built(scratch, name, LOOK, *flags)
+            for name, flags in (("pie", ("-pie", "-fPIE")), ("static", ("-static",)),
+                                ("static-pie", ("-static-pie", "-fPIE"))))
+        for program in (pie, static, static_pie):
             closed_streams(checks, program)
-        closed_streams(checks, programs[0], "--heap=injected")
+        for option in ("--heap=injected", "--report=/dev/null"):
+            closed_streams(checks, pie, option)
+        for program in (pie, static):
+            adopting(checks, program, "subreaper", [sys.executable, "-c", SUBREAPER])
+            if subprocess.run([*NAMESPACE, "true"], check=False).returncode == 0:
+                adopting(checks, program, "process 1", NAMESPACE)
+        reasons(checks, static, scratch)
     checks.finish()
 
 
