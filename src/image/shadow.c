@@ -72,15 +72,22 @@ static bool is_ours(const struct bl_file_facts *f) {
            f->links == 1;
 }
 
+static bool is_of_file(const struct seal *s, const struct bl_file_facts *f) {
+    return s->source_device == f->device && s->source_inode == f->inode;
+}
+
+// What the file held when the shadow was made.
+static bool is_of_contents(const struct seal *s,
+                           const struct bl_file_facts *f) {
+    return s->source_size == f->size &&
+           same_time(s->source_modified, f->modified) &&
+           same_time(s->source_changed, f->changed);
+}
+
 static bool seal_fits_source(const struct seal *s,
                              const struct bl_shadow_source *source) {
-    return s->magic == SEAL_MAGIC && s->sum == seal_sum(s) &&
-           s->source_device == source->facts.device &&
-           s->source_inode == source->facts.inode &&
-           s->source_size == source->facts.size &&
-           same_time(s->source_modified, source->facts.modified) &&
-           same_time(s->source_changed, source->facts.changed) &&
-           s->phase == source->phase && s->count <= BL_ELF_SEGMENTS;
+    return is_of_file(s, &source->facts) && is_of_contents(s, &source->facts) &&
+           s->phase == source->phase;
 }
 
 static bool seal_fits_shadow(const struct seal *s,
@@ -131,17 +138,29 @@ static void make_names(const struct bl_shadow_source *source,
     bl_text_str(&t, ".seal");
 }
 
-// The seal, if it is ours and speaks of this source.
+// The seal, if it is ours, and its handle; else -1.
+static int open_seal(int directory, const char *name, struct seal *out) {
+    struct bl_file_facts facts;
+    const int fd = bl_file_open_at(directory, name);
+    if (fd < 0)
+        return -1;
+    if (bl_file_facts(fd, &facts) == 0 && is_ours(&facts) &&
+        facts.size >= sizeof *out && // whole pages on hugetlbfs
+        bl_file_read_at(fd, out, sizeof *out, 0) == 0 &&
+        out->magic == SEAL_MAGIC && out->sum == seal_sum(out) &&
+        out->count <= BL_ELF_SEGMENTS)
+        return fd;
+    bl_os_close(fd);
+    return -1;
+}
+
+// The seal, if it speaks of this source.
 static bool read_seal(int directory, const struct names *names,
                       const struct bl_shadow_source *source, struct seal *out) {
-    struct bl_file_facts facts;
-    const int fd = bl_file_open_at(directory, names->seal);
+    const int fd = open_seal(directory, names->seal, out);
     if (fd < 0)
         return false;
-    const bool good = bl_file_facts(fd, &facts) == 0 && is_ours(&facts) &&
-                      facts.size >= sizeof *out && // whole pages on hugetlbfs
-                      bl_file_read_at(fd, out, sizeof *out, 0) == 0 &&
-                      seal_fits_source(out, source);
+    const bool good = seal_fits_source(out, source);
     if (good)
         bl_file_touch(fd); // its time says when the shadow was last used
     bl_os_close(fd);
@@ -272,6 +291,49 @@ static const char *make_sealed(int directory, const struct names *names,
     return publish(directory, names, seal_fd, source, &layout);
 }
 
+// True, and the name of its shadow.
+static bool is_seal(const char *name, char shadow[256]) {
+    static const char ending[] = ".seal";
+    struct bl_text t;
+    const size_t n = bl_str_len(name, 256);
+    if (n < sizeof ending - 1)
+        return false;
+    const size_t stem = n - (sizeof ending - 1);
+    bl_text_init(&t, shadow, 256);
+    bl_text_bytes(&t, name, stem);
+    return bl_str_eq(name + stem, ending);
+}
+
+struct upgrade {
+    int directory;
+    const struct bl_file_facts *now; // of the source
+};
+
+static bool remove_if_outdated(const char *name, void *context) {
+    const struct upgrade *u = context;
+    struct seal seal;
+    char shadow[256];
+    if (!is_seal(name, shadow))
+        return true;
+    const int fd = open_seal(u->directory, name, &seal);
+    if (fd < 0)
+        return true;
+    bl_os_close(fd);
+    if (is_of_file(&seal, u->now) && !is_of_contents(&seal, u->now)) {
+        bl_file_unlink_at(u->directory, name);
+        bl_file_unlink_at(u->directory, shadow);
+    }
+    return true;
+}
+
+// What was made of the file before it was written anew serves no start any
+// more, and running programs keep what they map.
+static void remove_outdated(int directory,
+                            const struct bl_shadow_source *source) {
+    struct upgrade u = {directory, &source->facts};
+    bl_file_list(directory, remove_if_outdated, &u);
+}
+
 static const char *make_locked(int directory, const struct names *names,
                                struct bl_shadow_source *source) {
     // A whole unit at least; the maker, who comes after the seal, knows more.
@@ -280,6 +342,7 @@ static const char *make_locked(int directory, const struct names *names,
     const char *wrong = let_source_settle(source);
     if (wrong)
         return wrong;
+    remove_outdated(directory, source);
     bl_file_unlink_at(directory, names->seal);
     bl_file_unlink_at(directory, names->shadow);
     const int seal_fd = create_seal(directory);
@@ -453,31 +516,19 @@ static void clean_shadow(struct cleaning *c, const char *name,
     bl_file_unlink_at(c->directory, name);
 }
 
-// True, and its length without the ending.
-static bool is_seal(const char *name, size_t *stem) {
-    static const char ending[] = ".seal";
-    const size_t n = bl_str_len(name, 256);
-    *stem = n - (sizeof ending - 1);
-    return n >= sizeof ending - 1 && bl_str_eq(name + *stem, ending);
-}
-
 static bool clean_one(const char *name, void *context) {
     struct cleaning *c = context;
     struct bl_file_facts facts;
     char shadow[256];
-    struct bl_text t;
-    size_t stem;
     if (bl_str_eq(name, BL_SHADOW_TEMPORARY) ||
         bl_str_eq(name, BL_SHADOW_SEALING))
         return true;
-    if (!is_seal(name, &stem)) {
+    if (!is_seal(name, shadow)) {
         if (!facts_of(c->directory, name, &facts))
             facts = (struct bl_file_facts){0};
         clean_shadow(c, name, &facts);
         return true;
     }
-    bl_text_init(&t, shadow, sizeof shadow);
-    bl_text_bytes(&t, name, stem);
     if (!facts_of(c->directory, shadow, &facts))
         bl_file_unlink_at(c->directory, name);
     return true;

@@ -274,6 +274,25 @@ def upgrades(checks: Checks, scratch: Path, flags: list[str], launcher: bool) ->
         subject.program.unlink()
 
 
+def rebuilds(checks: Checks, subject: Subject) -> None:
+    """A file that is written anew leaves no shadow of what it was, and who
+    runs on that one keeps it."""
+    with shadow_root() as root:
+        with waiting(subject.command(), subject.environment(root)) as process:
+            os.utime(subject.program)  # as much as a program that runs allows
+            subject.check_shadowed(checks, root, "touched while it runs")
+            checks.expect(len(shadows(root)) == 1, f"{subject.name}: touched: one shadow")
+            process.stdin.close()
+            checks.expect(process.stdout.read() == subject.expected and process.wait() == 0,
+                          f"{subject.name}: touched: the old process ends as it would")
+        data = subject.program.read_bytes()
+        for _ in range(3):
+            subject.program.write_bytes(data)
+            subject.check(checks, root, "written anew")
+        left = [p.name for p in root.glob("bigleaf-*/*")]
+        checks.expect(len(left) == 2, f"{subject.name}: written anew: one shadow, its seal: {left}")
+
+
 def crowd(checks: Checks, subject: Subject) -> None:
     with shadow_root() as root:
         env = subject.environment(root)
@@ -378,6 +397,7 @@ def main() -> None:
         for index, subject in enumerate(subjects[:2]):
             crowd(checks, subject)
             kills(checks, subject, index)
+            rebuilds(checks, subject)
         upgrades(checks, scratch, ["-no-pie"], False)
         upgrades(checks, scratch, ["-pie", "-fPIE"], True)
         room(checks, scratch)
