@@ -13,6 +13,8 @@
 #include "image/shadow.h"
 #include "os/os.h"
 
+#include <errno.h>
+
 #define OBJECTS 32
 // As long as 50 processes that start at once need to wait for one of them.
 #define MAKER_WAIT_MS 500
@@ -85,20 +87,28 @@ static bool is_same_file(const struct bl_file_facts *f,
     return f->inode == e->inode && major == e->major && minor == e->minor;
 }
 
-// The program itself may be reached by no path any more.
-static int open_mapped(const struct bl_maps_entry *e,
+// The handle, where it is what is mapped; else -1.
+static int keep_mapped(int fd, const struct bl_maps_entry *e,
                        struct bl_file_facts *facts) {
-    int fd = bl_file_open(e->path);
-    if (fd >= 0 && bl_file_facts(fd, facts) == 0 && is_same_file(facts, e))
-        return fd;
-    if (fd >= 0)
-        bl_os_close(fd);
-    fd = bl_file_open_program();
     if (fd >= 0 && bl_file_facts(fd, facts) == 0 && is_same_file(facts, e))
         return fd;
     if (fd >= 0)
         bl_os_close(fd);
     return -1;
+}
+
+// The program itself may be reached by no path any more. NULL, or why it is
+// not to be had.
+static const char *open_mapped(const struct bl_maps_entry *e,
+                               struct object *o) {
+    const int found = bl_file_open(e->path);
+    o->fd = keep_mapped(found, e, &o->facts);
+    if (o->fd < 0)
+        o->fd = keep_mapped(bl_file_open_program(), e, &o->facts);
+    if (o->fd >= 0)
+        return NULL;
+    return found == -EACCES ? "the file may not be read"
+                            : "the file was replaced since it was loaded";
 }
 
 // A copy of relocated constants is no text: `data` asks for it, not this.
@@ -167,9 +177,9 @@ static struct object *find_object(struct object *objects, uint32_t *count,
     *o = (struct object){
         .inode = e->inode, .major = e->major, .minor = e->minor};
     (*count)++;
-    o->fd = open_mapped(e, &o->facts);
-    o->wrong = o->fd < 0 ? "the file was replaced since it was loaded"
-                         : bl_elf_read(o->fd, o->facts.size, &o->elf);
+    o->wrong = open_mapped(e, o);
+    if (!o->wrong)
+        o->wrong = bl_elf_read(o->fd, o->facts.size, &o->elf);
     return o;
 }
 

@@ -381,6 +381,21 @@ def raised_privileges(checks: Checks, scratch: Path) -> None:
                               "set-user-ID program: has its privileges")
 
 
+def execute_only(checks: Checks, scratch: Path) -> None:
+    """The reason is the one that holds."""
+    subject = Subject(scratch, "unreadable", ["-no-pie"], True)
+    subject.program.chmod(0o111)
+    # Root is like others without these.
+    drop = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
+    with shadow_root() as root:
+        done = subprocess.run([*(drop if os.geteuid() == 0 else []), *subject.command()],
+                              env=subject.environment(root), stdin=subprocess.DEVNULL,
+                              capture_output=True, check=False)
+    said = done.stderr.decode()
+    checks.expect(done.stdout == subject.expected and "the file may not be read" in said,
+                  f"a file that may only be executed: {said}")
+
+
 def main() -> None:
     checks = Checks()
     with tempfile.TemporaryDirectory() as directory:
@@ -402,6 +417,7 @@ def main() -> None:
         upgrades(checks, scratch, ["-pie", "-fPIE"], True)
         room(checks, scratch)
         raised_privileges(checks, scratch)
+        execute_only(checks, scratch)
     checks.finish()
 
 
