@@ -425,6 +425,11 @@ struct bl_page_totals {
 };
 // A racy reading while other threads run. Cached blocks are not in use.
 void bl_page_totals(struct bl_page_totals *out);
+// Around a fork, with signals blocked: fork.c. Nobody else is inside then.
+void bl_pages_before_fork(void);
+void bl_pages_after_fork(bool in_child);
+// False where that is not known.
+bool bl_is_single_threaded(void);
 // Walks everything the calling thread owns; ends the program where an
 // identity does not hold.
 void bl_local_check(const struct bl_local *local);
