@@ -28,8 +28,8 @@
 // Source: [AreiasRocha-2012], section II; see docs/REFERENCES.md.
 //
 // Link with libbigleaf-table.a (-lbigleaf-table -lpthread). It has the pools of
-// bigleaf/pool.h, and no malloc; beside libbigleaf.a or libbigleaf.so, before
-// or behind it, the tables take the runtime's pools.
+// bigleaf/pool.h, and no malloc; where libbigleaf.a or libbigleaf.so is too,
+// before it, behind it or preloaded, the pools are the runtime's.
 //
 // A call, from the engine's side: `bl_table_call` returns the subgoal. If it is
 // FRESH, the engine sets it to EVALUATING and is its generator; if EVALUATING,

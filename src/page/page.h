@@ -395,6 +395,16 @@ BL_MUST_USE bool bl_span_resize(struct bl_page *page, size_t bytes);
 // ---------------------------------------------------------------------------
 // Pools and locals.
 
+// The functions of bigleaf/pool.h by another name, which only the runtime
+// shows: libbigleaf-table.a has those names too (table/own_pools.c).
+struct bl_pool_functions {
+    struct bl_pool *(*make)(const struct bl_pool_spec *);
+    void *(*alloc)(struct bl_pool *);
+    void (*free)(struct bl_pool *, void *);
+    void (*read_stats)(const struct bl_pool *, struct bl_pool_stats *);
+    void (*drop)(struct bl_pool *);
+};
+
 // Fills a pool record for blocks of `block_bytes` (a multiple of 16, at most
 // 64 KiB), and makes it shared pool number `index`.
 void bl_pool_init(struct bl_pool *pool, const char *name, size_t block_bytes,

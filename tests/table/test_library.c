@@ -3,12 +3,14 @@
 // libbigleaf-table.a as another engine would use it: with the public headers
 // and the library alone. Evaluates reachability on a small cycle, and names
 // every function of the interface, so that one missing from the library does
-// not link.
+// not link. With the word "runtime", the pools must be those of the runtime
+// that malloc comes from.
 //
 #include <bigleaf/pool.h>
 #include <bigleaf/table.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 
 typedef void function(void);
 
@@ -38,7 +40,26 @@ static function *const interface[] = {
 
 static uint64_t number(uint64_t value) { return value << 3 | 1; }
 
-int main(void) {
+// Each copy of the pools has its own 4 TiB of addresses, or more.
+static uint64_t territory(const void *p) { return (uint64_t)p >> 42; }
+
+static bool pools_are_those_of_malloc(void) {
+    const struct bl_pool_spec spec = {.name = "block", .block_bytes = 100};
+    struct bl_pool *const pool = bl_pool_new(&spec);
+    void *const block = bl_pool_alloc(pool);
+    void *const other = malloc(100);
+    const bool same = territory(block) == territory(other);
+    printf("block at %p, malloc's at %p\n", block, other);
+    free(other);
+    bl_pool_free(pool, block);
+    bl_pool_delete(pool);
+    return same;
+}
+
+int main(int argc, char **argv) {
+    (void)argv;
+    if (pools_are_those_of_malloc() != (argc > 1))
+        return 1;
     struct bl_table_space *const space = bl_table_space_new(NULL);
     struct bl_table *const path =
         bl_table_new(space, "path/2", BL_TABLE_FS, NULL);
