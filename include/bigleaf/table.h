@@ -31,6 +31,11 @@
 // bigleaf/pool.h, and no malloc; where libbigleaf.a or libbigleaf.so is too,
 // before it, behind it or preloaded, the pools are the runtime's.
 //
+// Fork. A child may use spaces that it makes, and of its parent's those that no
+// other thread was calling a function with when it was forked; what threads
+// that it does not have left attached there, it may detach. It may use any pool
+// but a private one that another thread was using.
+//
 // A call, from the engine's side: `bl_table_call` returns the subgoal. If it is
 // FRESH, the engine sets it to EVALUATING and is its generator; if EVALUATING,
 // the engine is a consumer: it reads with a cursor until that is dry, and again

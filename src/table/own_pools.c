@@ -7,6 +7,7 @@
 // those of page/ by other names.
 //
 #include "page/page.h"
+#include "table/own_start.h"
 
 extern const struct bl_pool_functions bl_runtime_pools
     __attribute__((weak, visibility("default")));
@@ -23,6 +24,7 @@ static bool has_runtime(void) { return BL_UNLIKELY(&bl_runtime_pools != NULL); }
 struct bl_pool *bl_pool_new(const struct bl_pool_spec *spec) {
     if (has_runtime())
         return bl_runtime_pools.make(spec);
+    bl_own_start();
     return bl_own_pool_new(spec);
 }
 
