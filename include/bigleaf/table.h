@@ -29,8 +29,9 @@
 //
 // Link with libbigleaf-table.a (-lbigleaf-table -lpthread). It has the pools of
 // bigleaf/pool.h, and no malloc; where libbigleaf.a or libbigleaf.so is too,
-// before it, behind it or preloaded, the pools are the runtime's. A plug-in that
-// has pools of its own inside stays loaded when dlclose is called.
+// before it, behind it or preloaded, the pools are the runtime's. A plug-in
+// that has pools of its own inside stays loaded when dlclose is called; twelve
+// such find addresses for them in one process.
 //
 // Fork. A child may use spaces that it makes, and of its parent's those that no
 // other thread was calling a function with when it was forked; what threads

@@ -40,11 +40,19 @@
 #define BL_SMALL_BYTES (64 * BL_GIB)
 #define BL_LARGE_BYTES (256 * BL_GIB)
 #define BL_TERRITORY_BYTES (512 * BL_GIB)
+#define BL_TERRITORIES 4
+#elif defined BL_OWN_POOLS // of libbigleaf-table.a: many copies in a process
+#define BL_FIRST_TERRITORY ((uintptr_t)0x200000000000)
+#define BL_SMALL_BYTES (2 * BL_TIB)
+#define BL_LARGE_BYTES (2 * BL_TIB - BL_METADATA_BYTES)
+#define BL_TERRITORY_BYTES (4 * BL_TIB)
+#define BL_TERRITORIES 12
 #else
 #define BL_FIRST_TERRITORY ((uintptr_t)0x100000000000)
 #define BL_SMALL_BYTES (4 * BL_TIB)
 #define BL_LARGE_BYTES (12 * BL_TIB - BL_METADATA_BYTES)
 #define BL_TERRITORY_BYTES (16 * BL_TIB)
+#define BL_TERRITORIES 4
 #endif
 
 // A heap of fewer units saves memory where a larger one saves time.

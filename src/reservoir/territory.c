@@ -9,8 +9,6 @@
 //
 #include "reservoir/internal.h"
 
-#define CANDIDATES 4
-
 #define SLICES_AT ((uintptr_t)0)
 #define UNIT_INFO_AT (16 * BL_GIB)
 #define RUNS_AT (17 * BL_GIB)
@@ -127,10 +125,19 @@ static bool claim(void) {
     return true;
 }
 
+// Runtimes come from below, the pools of libbigleaf-table.a from above: where
+// territories of both sizes overlap, a beginning of one may look free for long.
+static uintptr_t candidate(uintptr_t i) {
+#ifdef BL_OWN_POOLS
+    i = BL_TERRITORIES - 1 - i;
+#endif
+    return BL_FIRST_TERRITORY + i * BL_TERRITORY_BYTES;
+}
+
 bool bl_reservoir_start(void) {
     _Static_assert(sizeof(struct bl_run) == 64, "run records are one line");
-    for (uintptr_t i = 0; i < CANDIDATES; i++) {
-        lay_out(BL_FIRST_TERRITORY + i * BL_TERRITORY_BYTES);
+    for (uintptr_t i = 0; i < BL_TERRITORIES; i++) {
+        lay_out(candidate(i));
         if (claim())
             return true;
         withdraw();

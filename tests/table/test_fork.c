@@ -74,7 +74,8 @@ static void *be_inside(void *unused) {
 
 static bool use_new_space(void) {
     struct bl_table_space *const space = bl_table_space_new(NULL);
-    struct bl_table *const table = bl_table_new(space, "new", BL_TABLE_FS, NULL);
+    struct bl_table *const table =
+        bl_table_new(space, "new", BL_TABLE_FS, NULL);
     struct bl_table_thread *const thread = bl_table_attach(space);
     const bool ok = call_often(thread, table);
     bl_table_detach(thread);
