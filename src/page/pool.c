@@ -95,7 +95,7 @@ static size_t block_bytes_of(const struct bl_pool_spec *spec, size_t align) {
     return bl_align_up(bytes, 8);
 }
 
-struct bl_pool *bl_pool_new(const struct bl_pool_spec *spec) {
+static struct bl_pool *new_pool(const struct bl_pool_spec *spec) {
     const size_t align = spec->align ? spec->align : 16;
     if (!bl_is_pow2(align) || align > BL_HUGE_SIZE ||
         (spec->sharing != BL_POOL_SHARED && spec->sharing != BL_POOL_PRIVATE))
@@ -118,6 +118,12 @@ struct bl_pool *bl_pool_new(const struct bl_pool_spec *spec) {
         give_record(pool);
         return NULL;
     }
+    return pool;
+}
+
+struct bl_pool *bl_pool_new(const struct bl_pool_spec *spec) {
+    struct bl_pool *pool = new_pool(spec);
+    bl_local_leave();
     return pool;
 }
 
@@ -172,13 +178,21 @@ static void run_block_free(struct bl_pool *pool, void *block) {
 
 // ---------------------------------------------------------------------------
 
+// By a thread without a local.
+BL_NOINLINE static void *first_alloc(struct bl_pool *pool) {
+    struct bl_local *local = bl_local_attach();
+    void *block = local ? bl_local_alloc(local, pool, pool->index) : NULL;
+    bl_local_leave();
+    return block;
+}
+
 void *bl_pool_alloc(struct bl_pool *pool) {
     if (BL_UNLIKELY(pool->run_bytes != 0))
         return run_block_alloc(pool);
-    if (!pool->is_private) {
-        struct bl_local *local = bl_local_self();
-        return local ? bl_local_alloc(local, pool, pool->index) : NULL;
-    }
+    if (!pool->is_private)
+        return BL_LIKELY(bl_self != NULL)
+                   ? bl_local_alloc(bl_self, pool, pool->index)
+                   : first_alloc(pool);
     struct bl_page *page = pool->own.first;
     if (BL_LIKELY(bl_page_has_block(page)))
         return bl_page_pop(page);

@@ -9,6 +9,7 @@
 #include "fake_os.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -164,6 +165,35 @@ TEST(as_many_pools_as_there_are) {
     }
     for (int i = 0; i < MOST; i++)
         bl_pool_delete(pools[i]);
+}
+
+static pthread_key_t last_words;
+static struct bl_pool *used_late;
+
+// Sets itself again until the rounds are used up, and after the runtime's own
+// destructor, whose key is older.
+static void use_pools_late(void *value) {
+    struct bl_pool *const pool = pool_of(64, 0, BL_POOL_SHARED);
+    bl_pool_delete(pool);
+    bl_pool_free(used_late, bl_pool_alloc(used_late));
+    pthread_setspecific(last_words, value);
+}
+
+static void *end_late(void *arg) {
+    pthread_setspecific(last_words, arg);
+    return NULL;
+}
+
+TEST(threads_that_use_pools_as_they_end_leave_nothing) {
+    used_late = pool_of(100, 0, BL_POOL_SHARED);
+    assert_ptr_ne(used_late, NULL);
+    assert_int_eq(pthread_key_create(&last_words, use_pools_late), 0);
+    for (int i = 0; i < 20; i++) {
+        pthread_t thread;
+        assert_int_eq(pthread_create(&thread, NULL, end_late, used_late), 0);
+        pthread_join(thread, NULL);
+        expect_size_eq(bl_load_relaxed(&bl_stats.locals_now), 1);
+    }
 }
 
 // ---------------------------------------------------------------------------
