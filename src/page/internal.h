@@ -154,6 +154,9 @@ void bl_local_turn(struct bl_local *self);
 void bl_local_show(struct bl_local *local, uint32_t index, uint32_t lender);
 // Block size of a reserved pool; 0 where it serves nothing.
 size_t bl_served_bytes(uint32_t index);
+// The calling thread's entry of a shared pool, made where it is not there yet;
+// NULL without memory.
+struct bl_entry *bl_local_make_entry(struct bl_local *self, uint32_t index);
 // Calls `visit` for every local there is; holds bl_lock_locals.
 void bl_locals_each(void (*visit)(struct bl_local *, void *), void *context);
 
@@ -162,7 +165,7 @@ static inline struct bl_entry *bl_entry_of(const struct bl_page *page) {
     if (pool->is_private)
         return &pool->own;
     struct bl_local *owner = (struct bl_local *)bl_load_relaxed(&page->owner);
-    return &owner->entries[pool->index];
+    return bl_local_entry(owner, pool->index);
 }
 
 #endif

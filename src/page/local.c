@@ -14,6 +14,10 @@
 // take up reports, give back empty pages, or end. So whoever touches the
 // entries of such a pool, but for a call of its own, holds bl_lock_locals.
 //
+// There may be any number of them. The entries of the first lie in the local,
+// those of others in rows that its thread makes as it comes to use them, and
+// which stay with the local.
+//
 #include "page/internal.h"
 
 #include <errno.h>
@@ -94,7 +98,7 @@ static struct bl_local *new_local(void) {
         return NULL;
     for (unsigned i = 0; i < BL_DIRECT_SIZES; i++)
         l->direct[i] = &l->caches[BL_NO_CACHE];
-    for (unsigned i = 0; i < BL_POOLS_MAX; i++)
+    for (unsigned i = 0; i < BL_POOLS_NEAR; i++)
         bl_entry_init(&l->entries[i]);
     for (unsigned i = 0; i < BL_POOLS_RESERVED; i++)
         serve(l, i);
@@ -133,6 +137,62 @@ struct bl_local *bl_local_attach(void) {
     // May allocate: from here on the local serves.
     pthread_setspecific(end_of_thread, local);
     return local;
+}
+
+// At least doubles them: those before are left, as metadata is.
+static bool reach_row(struct bl_local *local, uint32_t row) {
+    const uint32_t had = local->row_count;
+    if (row < had)
+        return true;
+    const uint32_t count = row < 2 * had ? 2 * had : row + 1;
+    struct bl_entry **rows = bl_metadata_alloc(count * sizeof *rows);
+    if (rows == NULL)
+        return false;
+    for (uint32_t i = 0; i < had; i++)
+        rows[i] = local->rows[i];
+    local->rows = rows;
+    local->row_count = count;
+    return true;
+}
+
+// Caller holds bl_lock_locals, or knows that the entry is there.
+static struct bl_entry *make_entry(struct bl_local *local, uint32_t index) {
+    struct bl_entry *entry = bl_local_entry(local, index);
+    if (entry != NULL)
+        return entry;
+    const uint32_t row = (index - BL_POOLS_NEAR) / BL_POOLS_ROW;
+    struct bl_entry *entries =
+        reach_row(local, row)
+            ? bl_metadata_alloc(BL_POOLS_ROW * sizeof *entries)
+            : NULL;
+    if (entries == NULL)
+        return NULL;
+    for (unsigned i = 0; i < BL_POOLS_ROW; i++)
+        bl_entry_init(&entries[i]);
+    local->rows[row] = entries;
+    return bl_local_entry(local, index);
+}
+
+struct bl_entry *bl_local_make_entry(struct bl_local *self, uint32_t index) {
+    bl_lock_acquire(&bl_lock_locals);
+    struct bl_entry *entry = make_entry(self, index);
+    bl_lock_release(&bl_lock_locals);
+    return entry;
+}
+
+// Calls `visit` for the entries of pools that may be deleted: near ones, and as
+// many rows, the next in turn. Caller holds bl_lock_locals.
+static void pool_entries_visit(struct bl_local *local, uint32_t rows,
+                               void (*visit)(struct bl_entry *)) {
+    for (unsigned i = BL_POOLS_RESERVED; i < BL_POOLS_NEAR; i++)
+        visit(&local->entries[i]);
+    for (; rows > 0; rows--) {
+        if (local->next_row >= local->row_count)
+            local->next_row = 0;
+        struct bl_entry *row = local->rows[local->next_row++];
+        for (unsigned i = 0; row != NULL && i < BL_POOLS_ROW; i++)
+            visit(&row[i]);
+    }
 }
 
 // Blocks that a thread frees before it gets a local for that: most free a few.
@@ -174,8 +234,7 @@ void bl_local_detach(void) {
     for (unsigned i = 0; i < BL_POOLS_RESERVED; i++)
         give_up_entry(&local->entries[i]);
     bl_lock_acquire(&bl_lock_locals);
-    for (unsigned i = BL_POOLS_RESERVED; i < BL_POOLS_MAX; i++)
-        give_up_entry(&local->entries[i]);
+    pool_entries_visit(local, local->row_count, give_up_entry);
     bl_thread = (struct bl_thread){NULL, 0, 0};
     bl_lock_acquire(&bl_lock_pages);
     while (local->void_count > 0)
@@ -213,6 +272,20 @@ void bl_local_turn(struct bl_local *self) {
     bl_reservoir_tend();
 }
 
+// A full one becomes available and, of a parked local, `self`'s; false without
+// memory.
+static bool take_up_full(struct bl_page *page, struct bl_local *from,
+                         struct bl_local *self) {
+    const uint32_t index = page->pool->index;
+    struct bl_entry *entry = make_entry(self, index);
+    if (entry == NULL)
+        return false;
+    bl_full_remove(bl_local_entry(from, index), page);
+    bl_store_relaxed(&page->owner, (uintptr_t)self);
+    bl_chain_push_last(entry, page);
+    return true;
+}
+
 // Available ones are `self`'s own: a parked local has none.
 static void take_up(struct bl_page *page, struct bl_local *from,
                     struct bl_local *self) {
@@ -220,11 +293,10 @@ static void take_up(struct bl_page *page, struct bl_local *from,
         bl_page_drop(page);
         return;
     }
-    const uint32_t index = page->pool->index;
-    if (bl_page_state(page) == BL_PAGE_FULL) {
-        bl_full_remove(&from->entries[index], page);
-        bl_store_relaxed(&page->owner, (uintptr_t)self);
-        bl_chain_push_last(&self->entries[index], page);
+    if (bl_page_state(page) == BL_PAGE_FULL &&
+        !take_up_full(page, from, self)) {
+        bl_page_report_to(from, page);
+        return;
     }
     bl_page_arm(page);
     if (page->used == 0)
@@ -280,6 +352,15 @@ static bool drop_empty_page(struct bl_entry *entry) {
     return true;
 }
 
+static void drop_pool_page(struct bl_entry *entry) {
+    (void)drop_empty_page(entry);
+}
+
+// A thread trims for each unit that it takes, and may have thousands of pools.
+// At so many rows a time it has looked at all n of them when it has taken
+// n / 16 pages.
+#define ROWS_TO_TRIM 16
+
 // What is empty, this thread's and others'. `all`: also where it is little.
 static void give_back(struct bl_local *local, bool all) {
     bl_caches_return(local);
@@ -295,8 +376,9 @@ static void give_back(struct bl_local *local, bool all) {
         if (drop_empty_page(&local->entries[i]))
             bl_lender_lost(local, i);
     bl_lock_acquire(&bl_lock_locals);
-    for (unsigned i = BL_POOLS_RESERVED; i < BL_POOLS_MAX; i++)
-        drop_empty_page(&local->entries[i]);
+    const uint32_t rows = local->row_count;
+    pool_entries_visit(local, all || rows < ROWS_TO_TRIM ? rows : ROWS_TO_TRIM,
+                       drop_pool_page);
     bl_lock_release(&bl_lock_locals);
 }
 
@@ -333,9 +415,16 @@ static void check_entry(const struct bl_entry *entry, uintptr_t owner) {
     }
 }
 
+static void check_rows(const struct bl_local *local) {
+    for (uint32_t row = 0; row < local->row_count; row++)
+        for (unsigned i = 0; local->rows[row] && i < BL_POOLS_ROW; i++)
+            check_entry(&local->rows[row][i], (uintptr_t)local);
+}
+
 void bl_local_check(const struct bl_local *local) {
-    for (unsigned i = 0; i < BL_POOLS_MAX; i++)
+    for (unsigned i = 0; i < BL_POOLS_NEAR; i++)
         check_entry(&local->entries[i], (uintptr_t)local);
+    check_rows(local);
     for (unsigned i = 0; i < BL_POOLS_RESERVED; i++)
         bl_cache_check(local, i);
     for (unsigned i = 0; i < BL_POOLS_RESERVED; i++)

@@ -113,8 +113,13 @@ struct bl_cache {
     bool emptied;  // it was, since it last had no room
 };
 
-#define BL_POOLS_MAX 256     // shared pools, size classes among them
 #define BL_POOLS_RESERVED 96 // the first numbers: size classes
+// Of shared pools below this number, size classes among them, a local has the
+// entries in itself; of others in rows of so many, 1.5 KiB each, where it has
+// used a pool of the row.
+#define BL_POOLS_NEAR 256
+#define BL_POOLS_ROW 64
+_Static_assert(BL_POOLS_NEAR % BL_POOLS_ROW == 0, "see bl_local_entry()");
 #define BL_VOIDS_MAX 16
 
 // Blocks of up to so many bytes are looked up by their size alone.
@@ -128,8 +133,12 @@ struct bl_local {
     // [i]: of the smallest class for i steps of bytes.
     struct bl_cache *direct[BL_DIRECT_SIZES];
     struct bl_cache caches[BL_POOLS_RESERVED];
-    struct bl_entry entries[BL_POOLS_MAX]; // see local.c
-    _Atomic(struct bl_page *) revived;     // reported
+    struct bl_entry entries[BL_POOLS_NEAR]; // see local.c
+    struct bl_entry **rows;                 // written under bl_lock_locals; a
+                                            // row that it does not have: NULL
+    uint32_t row_count;                     // likewise
+    uint32_t next_row;                      // to be trimmed
+    _Atomic(struct bl_page *) revived;      // reported
     _Atomic(uint32_t) ripe;       // about so many of them became so, or whole
     _Atomic(uint32_t) ripe_worth; // so many are worth a look
     _Atomic(uint32_t) stranded;   // of its pages; written under bl_lock_pages
@@ -148,7 +157,7 @@ struct bl_local {
 
 struct bl_pool {
     const char *name;
-    uint32_t index; // of its entry in every local; private: none
+    uint32_t index; // of its entry in every local; 0: never was shared
     uint32_t block_bytes;
     uint32_t capacity;
     uint64_t reciprocal; // this and what follows as in its pages
@@ -360,14 +369,16 @@ BL_INLINE void *bl_class_alloc(struct bl_local *local, struct bl_pool *pool) {
     return bl_cache_refill(local, pool);
 }
 
-// A block of shared pool number `index`, whose local entry this is.
-BL_INLINE void *bl_local_alloc(struct bl_local *local, struct bl_pool *pool,
-                               uint32_t index) {
-    struct bl_entry *entry = &local->entries[index];
-    struct bl_page *page = entry->first;
-    if (BL_LIKELY(bl_page_has_block(page)))
-        return bl_page_pop(page);
-    return bl_entry_alloc(entry, pool, (uintptr_t)local);
+// The entry of shared pool number `index`; NULL where the local has none yet,
+// and so no page of the pool.
+BL_INLINE struct bl_entry *bl_local_entry(struct bl_local *local,
+                                          uint32_t index) {
+    if (BL_LIKELY(index < BL_POOLS_NEAR))
+        return &local->entries[index];
+    const uint32_t row = (index - BL_POOLS_NEAR) / BL_POOLS_ROW;
+    if (row >= local->row_count || local->rows[row] == NULL)
+        return NULL;
+    return &local->rows[row][index % BL_POOLS_ROW];
 }
 
 // `call`: what the caller called, should the block turn out to be none.

@@ -15,8 +15,8 @@
 // false sharing, [Berger-2000, section 2.2]).
 #define LINE 64
 
-static struct bl_pool *numbered[BL_POOLS_MAX]; // lock:bl_lock_pools
-static struct bl_pool *free_records;           // lock:bl_lock_pools
+static struct bl_pool *free_records; // lock:bl_lock_pools
+static _Atomic(uint32_t) next_number = BL_POOLS_RESERVED;
 
 // The smallest page that wastes at most an eighth of itself: many classes have
 // few blocks in use, and a page holds what others could use.
@@ -50,7 +50,6 @@ void bl_pool_init(struct bl_pool *pool, const char *name, size_t block_bytes,
     pool->owner_only = block_bytes < LINE ? UINT32_MAX : 0;
     bl_entry_init(&pool->own);
     bl_entry_init(&pool->global);
-    numbered[index] = pool;
 }
 
 static struct bl_pool *take_record(void) {
@@ -68,19 +67,6 @@ static void give_record(struct bl_pool *pool) {
     pool->next_free = free_records;
     free_records = pool;
     bl_lock_release(&bl_lock_pools);
-}
-
-static bool take_number(struct bl_pool *pool) {
-    bl_lock_acquire(&bl_lock_pools);
-    uint32_t i = BL_POOLS_RESERVED;
-    while (i < BL_POOLS_MAX && numbered[i])
-        i++;
-    if (i < BL_POOLS_MAX) {
-        numbered[i] = pool;
-        pool->index = i;
-    }
-    bl_lock_release(&bl_lock_pools);
-    return i < BL_POOLS_MAX;
 }
 
 static size_t block_bytes_of(const struct bl_pool_spec *spec, size_t align) {
@@ -107,6 +93,7 @@ static struct bl_pool *new_pool(const struct bl_pool_spec *spec) {
     if (pool == NULL)
         return NULL;
     *pool = (struct bl_pool){.name = spec->name,
+                             .index = pool->index,
                              .is_private = spec->sharing == BL_POOL_PRIVATE};
     bl_entry_init(&pool->own);
     bl_entry_init(&pool->global);
@@ -114,10 +101,9 @@ static struct bl_pool *new_pool(const struct bl_pool_spec *spec) {
         pool->run_bytes = bytes;
     else
         set_geometry(pool, bytes);
-    if (!pool->is_private && !pool->run_bytes && !take_number(pool)) {
-        give_record(pool);
-        return NULL;
-    }
+    // A record keeps its number, and so it is used again with the record.
+    if (!pool->is_private && !pool->run_bytes && pool->index == 0)
+        pool->index = bl_add_relaxed(&next_number, 1);
     return pool;
 }
 
@@ -141,7 +127,7 @@ static struct bl_run *numbered_run(uint32_t number) {
                      ((size_t)number << BL_HUGE_SHIFT));
 }
 
-static void *run_block_alloc(struct bl_pool *pool) {
+BL_NOINLINE static void *run_block_alloc(struct bl_pool *pool) {
     struct bl_run *run = bl_run_acquire(pool->run_bytes, BL_HUGE_SIZE);
     if (run == NULL)
         return NULL;
@@ -178,10 +164,17 @@ static void run_block_free(struct bl_pool *pool, void *block) {
 
 // ---------------------------------------------------------------------------
 
-// By a thread without a local.
+static struct bl_entry *own_entry(struct bl_pool *pool) {
+    struct bl_local *self = bl_self;
+    return BL_LIKELY(self != NULL) ? bl_local_entry(self, pool->index) : NULL;
+}
+
+// Of a shared pool, by a thread that has no entry of it.
 BL_NOINLINE static void *first_alloc(struct bl_pool *pool) {
-    struct bl_local *local = bl_local_attach();
-    void *block = local ? bl_local_alloc(local, pool, pool->index) : NULL;
+    struct bl_local *self = bl_local_attach();
+    struct bl_entry *entry =
+        self ? bl_local_make_entry(self, pool->index) : NULL;
+    void *block = entry ? bl_entry_alloc(entry, pool, (uintptr_t)self) : NULL;
     bl_local_leave();
     return block;
 }
@@ -189,14 +182,14 @@ BL_NOINLINE static void *first_alloc(struct bl_pool *pool) {
 void *bl_pool_alloc(struct bl_pool *pool) {
     if (BL_UNLIKELY(pool->run_bytes != 0))
         return run_block_alloc(pool);
-    if (!pool->is_private)
-        return BL_LIKELY(bl_self != NULL)
-                   ? bl_local_alloc(bl_self, pool, pool->index)
-                   : first_alloc(pool);
-    struct bl_page *page = pool->own.first;
+    struct bl_entry *entry = pool->is_private ? &pool->own : own_entry(pool);
+    if (BL_UNLIKELY(entry == NULL))
+        return first_alloc(pool);
+    struct bl_page *page = entry->first;
     if (BL_LIKELY(bl_page_has_block(page)))
         return bl_page_pop(page);
-    return bl_entry_alloc(&pool->own, pool, (uintptr_t)pool);
+    return bl_entry_alloc(
+        entry, pool, pool->is_private ? (uintptr_t)pool : (uintptr_t)bl_self);
 }
 
 void bl_pool_free(struct bl_pool *pool, void *block) {
@@ -249,7 +242,9 @@ struct stats_walk {
 
 static void add_local(struct bl_local *local, void *context) {
     const struct stats_walk *w = context;
-    add_entry(w->out, &local->entries[w->pool->index]);
+    const struct bl_entry *entry = bl_local_entry(local, w->pool->index);
+    if (entry != NULL)
+        add_entry(w->out, entry);
 }
 
 void bl_pool_read_stats(const struct bl_pool *pool, struct bl_pool_stats *out) {
@@ -299,7 +294,9 @@ static void drop_entry(struct bl_entry *entry) {
 
 static void drop_local(struct bl_local *local, void *context) {
     const struct bl_pool *pool = context;
-    drop_entry(&local->entries[pool->index]);
+    struct bl_entry *entry = bl_local_entry(local, pool->index);
+    if (entry != NULL)
+        drop_entry(entry);
 }
 
 static void drop_runs(struct bl_pool *pool) {
@@ -320,9 +317,6 @@ void bl_pool_delete(struct bl_pool *pool) {
     } else {
         bl_locals_each(drop_local, pool);
         drop_entry(&pool->global);
-        bl_lock_acquire(&bl_lock_pools);
-        numbered[pool->index] = NULL;
-        bl_lock_release(&bl_lock_pools);
     }
     give_record(pool);
 }

@@ -650,6 +650,25 @@ TEST(designs_live_side_by_side) {
     close_bench(&b);
 }
 
+// As many as there is memory for.
+TEST(spaces_live_side_by_side) {
+    enum { SPACES = 200 };
+    static struct bench b[SPACES];
+    for (unsigned i = 0; i < SPACES; i++) {
+        b[i] = open_bench(&variants[i % VARIANTS]);
+        struct bl_subgoal *const sg = call_of(&b[i], 1);
+        for (uint64_t k = 0; k < 40; k++) {
+            const uint64_t answer[] = {number(k), number(i)};
+            assert_int_eq(bl_answer_insert(b[i].thread, sg, answer, 2),
+                          BL_ANSWER_NEW);
+        }
+    }
+    for (unsigned i = 0; i < SPACES; i++) {
+        expect_size_eq(bl_table_check(b[i].thread), 40);
+        close_bench(&b[i]);
+    }
+}
+
 // The caller's mistake is named as one.
 TEST(a_space_in_use_is_not_deleted) {
     struct bench b = open_bench(&variants[0]);

@@ -89,7 +89,7 @@ static void make_and_delete(unsigned rounds) {
     bl_heap_check();
 }
 
-TEST(while_others_allocate) {
+static void while_others_allocate(void) {
     pthread_t thread[WORKERS];
     pthread_barrier_init(&barrier, NULL, WORKERS + 1);
     // use_pool() has a barrier of its own, of the workers and this thread.
@@ -101,7 +101,7 @@ TEST(while_others_allocate) {
         pthread_join(thread[i], NULL);
 }
 
-TEST(while_others_end) {
+static void while_others_end(void) {
     for (int round = 0; round < 200; round++) {
         pthread_t thread[WORKERS];
         pthread_barrier_init(&barrier, NULL, WORKERS + 1);
@@ -118,4 +118,24 @@ TEST(while_others_end) {
         pthread_join(next, NULL);
     }
     bl_heap_check();
+}
+
+TEST(while_others_allocate) { while_others_allocate(); }
+TEST(while_others_end) { while_others_end(); }
+
+// The same of a pool whose entries are not in the locals themselves.
+static void take_near_numbers(void) {
+    const struct bl_pool_spec spec = {"near", 200, 0, BL_POOL_SHARED};
+    for (int i = BL_POOLS_RESERVED; i < BL_POOLS_NEAR; i++)
+        assert_ptr_ne(bl_pool_new(&spec), NULL);
+}
+
+TEST(far_while_others_allocate) {
+    take_near_numbers();
+    while_others_allocate();
+}
+
+TEST(far_while_others_end) {
+    take_near_numbers();
+    while_others_end();
 }

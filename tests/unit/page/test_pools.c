@@ -81,7 +81,6 @@ static void fill_and_empty(struct bl_pool *pool, size_t bytes, size_t align,
 }
 
 static void use_every_size(enum bl_pool_sharing sharing) {
-    fake_os_install();
     for (size_t bytes = 1; bytes <= 3 * BL_MIB; bytes += bytes / 5 + 1) {
         struct bl_pool *const pool = pool_of(bytes, 0, sharing);
         assert_ptr_ne(pool, NULL);
@@ -90,8 +89,15 @@ static void use_every_size(enum bl_pool_sharing sharing) {
     }
 }
 
-TEST(shared_pools_of_every_size) { use_every_size(BL_POOL_SHARED); }
-TEST(private_pools_of_every_size) { use_every_size(BL_POOL_PRIVATE); }
+TEST(shared_pools_of_every_size) {
+    fake_os_install();
+    use_every_size(BL_POOL_SHARED);
+}
+
+TEST(private_pools_of_every_size) {
+    fake_os_install();
+    use_every_size(BL_POOL_PRIVATE);
+}
 
 TEST(pools_of_every_alignment) {
     fake_os_install();
@@ -141,30 +147,104 @@ static void delete_wholesale(enum bl_pool_sharing sharing) {
 TEST(shared_pools_are_deleted_wholesale) { delete_wholesale(BL_POOL_SHARED); }
 TEST(private_pools_are_deleted_wholesale) { delete_wholesale(BL_POOL_PRIVATE); }
 
-TEST(as_many_pools_as_there_are) {
-    enum { MOST = 400 };
-    static struct bl_pool *pools[MOST];
-    fake_os_install();
-    int n = 0;
-    while (n < MOST && (pools[n] = pool_of(64, 0, BL_POOL_SHARED)) != NULL)
-        n++;
-    expect_int_ge(n, 100); // numbers left beside the size classes
-    for (int i = 0; i < n; i++) {
-        char *const p = bl_pool_alloc(pools[i]);
+enum { MANY = 2000 };
+static struct bl_pool *many[MANY];
+
+static void make_many(enum bl_pool_sharing sharing) {
+    for (int i = 0; i < MANY; i++) {
+        many[i] = pool_of(64, 0, sharing);
+        assert_ptr_ne(many[i], NULL);
+        char *const p = bl_pool_alloc(many[i]);
         assert_ptr_ne(p, NULL);
         p[63] = 1;
     }
-    for (int i = 0; i < n; i++)
-        bl_pool_delete(pools[i]);
-    expect_ptr_ne(pool_of(64, 0, BL_POOL_SHARED), NULL);
-    // Private ones have no number, and no such bound.
-    for (int i = 0; i < MOST; i++) {
-        pools[i] = pool_of(48, 0, BL_POOL_PRIVATE);
-        assert_ptr_ne(pools[i], NULL);
-        assert_ptr_ne(bl_pool_alloc(pools[i]), NULL);
+    bl_local_check(bl_self);
+}
+
+static void delete_many(void) {
+    for (int i = 0; i < MANY; i++) {
+        check_stats(many[i], 1);
+        bl_pool_delete(many[i]);
     }
-    for (int i = 0; i < MOST; i++)
-        bl_pool_delete(pools[i]);
+    bl_local_check(bl_self);
+}
+
+TEST(as_many_pools_as_there_is_memory) {
+    fake_os_install();
+    make_many(BL_POOL_SHARED);
+    const size_t mapped = fake_os_mapped_bytes();
+    const uint32_t rows = bl_self->row_count;
+    expect_size_ge(rows, (MANY - BL_POOLS_NEAR) / BL_POOLS_ROW);
+    delete_many();
+    for (int sharing = 0; sharing < 4; sharing++) {
+        make_many((enum bl_pool_sharing)(sharing % 2));
+        delete_many();
+    }
+    expect_size_le(fake_os_mapped_bytes(), mapped + BL_HUGE_SIZE);
+    expect_size_eq(bl_self->row_count, rows); // numbers serve again
+}
+
+// From here on pools have their entries beyond those in a local itself.
+static void take_near_numbers(void) {
+    for (int i = BL_POOLS_RESERVED; i < BL_POOLS_NEAR; i++)
+        assert_ptr_ne(pool_of(64, 0, BL_POOL_SHARED), NULL);
+}
+
+TEST(far_pools_of_every_size) {
+    fake_os_install();
+    take_near_numbers();
+    use_every_size(BL_POOL_SHARED);
+}
+
+static void *fill_and_end(void *pool) {
+    for (int i = 0; i < BLOCKS; i++) {
+        block[i] = bl_pool_alloc(pool);
+        assert_ptr_ne(block[i], NULL);
+    }
+    return NULL;
+}
+
+static void end_with(void *(*body)(void *), void *arg) {
+    pthread_t thread;
+    assert_int_eq(pthread_create(&thread, NULL, body, arg), 0);
+    pthread_join(thread, NULL);
+}
+
+static void refuse_metadata(void) {
+    fake_os_fail(1, ENOMEM, FAKE_MAY_FAIL, true);
+    while (bl_metadata_alloc(1) != NULL) {
+    }
+}
+
+// Its full pages are taken up by a thread that never had one of the pool, when
+// there is memory for its entry.
+TEST(who_ends_leaves_far_pages_to_others) {
+    fake_os_install();
+    struct bl_pool *const near = pool_of(200, 0, BL_POOL_SHARED);
+    take_near_numbers();
+    struct bl_pool *const pool = pool_of(200, 0, BL_POOL_SHARED);
+    end_with(fill_and_end, pool);
+    check_stats(pool, BLOCKS);
+    for (int i = 1; i < BLOCKS; i++)
+        bl_pool_free(pool, block[i]);
+    refuse_metadata();
+    expect_ptr_ne(bl_pool_alloc(near), NULL); // looks at what was reported
+    expect_ptr_eq(bl_pool_alloc(pool), NULL);
+    expect_ptr_eq(bl_local_entry(bl_self, pool->index), NULL);
+    check_stats(pool, 1);
+    fake_os_fail(0, 0, FAKE_MAY_FAIL, false);
+    bl_local_empty(bl_self);
+    expect_ptr_ne(bl_local_entry(bl_self, pool->index), NULL);
+    check_stats(pool, 1);
+    bl_local_check(bl_self);
+    bl_local_empty(bl_self);
+    struct bl_pool_stats stats;
+    bl_pool_read_stats(pool, &stats);
+    expect_size_le(stats.pages_in_use, 2);
+    fill_and_end(pool);
+    check_stats(pool, 1 + BLOCKS);
+    bl_pool_delete(pool);
+    bl_local_check(bl_self);
 }
 
 static pthread_key_t last_words;
@@ -189,9 +269,7 @@ TEST(threads_that_use_pools_as_they_end_leave_nothing) {
     assert_ptr_ne(used_late, NULL);
     assert_int_eq(pthread_key_create(&last_words, use_pools_late), 0);
     for (int i = 0; i < 20; i++) {
-        pthread_t thread;
-        assert_int_eq(pthread_create(&thread, NULL, end_late, used_late), 0);
-        pthread_join(thread, NULL);
+        end_with(end_late, used_late);
         expect_size_eq(bl_load_relaxed(&bl_stats.locals_now), 1);
     }
 }
