@@ -257,7 +257,7 @@ def on_a_terminal(
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [COMMAND, *words],
-        env=bigleaf.environment(),
+        env=bigleaf.environment({"TERM": "xterm"}),
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
