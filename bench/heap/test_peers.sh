@@ -3,7 +3,7 @@
 #
 # test_peers.sh LIBRARY: a row for a program, all of its runs saved; one that
 # ends in another way under another allocator is no measurement. Orders: each
-# follows each other equally often.
+# follows each other equally often. Means: of two programs, the first round out.
 set -eu
 
 library=$1
@@ -47,4 +47,21 @@ for count, rows in (2, 2), (3, 6), (4, 4), (5, 10), (6, 6):
     counts = {pairs.count(pair) for pair in pairs}
     assert len(counts) == 1 and len(set(pairs)) == count * (count - 1), count
 ' || fail "an order is not balanced"
+
+run() { # PROGRAM ALLOCATOR ROUND CPU KIB
+    printf '{"program": "%s", "allocator": "%s", "round": %s, ' "$1" "$2" "$3"
+    printf '"cpu": %s, "system": 0.0, "kib": %s}\n' "$4" "$5"
+}
+for round in 0 1 2; do
+    run a glibc $round 2.0 100
+    run a ours $round 1.0 100
+    run b glibc $round 1.0 400
+    run b ours $round 2.0 100
+done >"$folder/saved"
+run a ours 0 9.0 900 >>"$folder/saved"
+python3 "${peers%peers.py}means.py" "$folder/saved" >"$folder/means"
+grep -qF '| a (2) | 2.00 | 0.500 [0.500 0.500], 0.00, 1.00 |' "$folder/means" ||
+    fail "no row of a program"
+grep -qF '| geometric mean, CPU / memory |  | 1.000 / 0.50 |' "$folder/means" ||
+    fail "no means"
 echo "1 passed, 0 failed, 0 skipped"
