@@ -15,42 +15,33 @@ import statistics
 import sys
 from collections import defaultdict
 
+from peers import middle, ratios, spread
+
 
 def load(paths):
-    """{program: {allocator: {round: run}}}, without the uncounted rounds."""
-    found = defaultdict(lambda: defaultdict(dict))
+    """{program: {allocator: runs by round}}, without the uncounted rounds."""
+    found = defaultdict(lambda: defaultdict(list))
     for path in paths:
         with open(path, encoding="utf-8") as lines:
             for run in map(json.loads, lines):
+                run["user"] = run["cpu"] - run["system"]
                 if run["round"] > 0:
-                    found[run["program"]][run["allocator"]][run["round"]] = run
+                    found[run["program"]][run["allocator"]].append(run)
     return found
 
 
-def user(run):
-    return run["cpu"] - run["system"]
-
-
-def ratios(mine, base, figure):
-    return [figure(run) / figure(base[turn]) for turn, run in mine.items()]
-
-
 def figures(mine, base):
-    """What one program's cell says, and what goes into the means."""
-    cpu = ratios(mine, base, lambda run: run["cpu"])
-    low, middle, high = statistics.quantiles(cpu, n=4, method="inclusive")
-    return {
-        "cpu": middle, "low": low, "high": high,
-        "memory": statistics.median(ratios(mine, base, lambda run: run["kib"])),
-        "system": statistics.median(run["system"] for run in mine.values()),
-        "user": statistics.median(ratios(mine, base, user)),
-        "best": (min(run["cpu"] for run in mine.values())
-                 / min(run["cpu"] for run in base.values()))}
+    """What one program gives to the means."""
+    found = {figure: statistics.median(ratios(mine, base, figure))
+             for figure in ("cpu", "user", "kib")}
+    found["best"] = (min(run["cpu"] for run in mine)
+                     / min(run["cpu"] for run in base))
+    return found
 
 
-def cell(of):
-    return (f"{of['cpu']:.3f} [{of['low']:.3f} {of['high']:.3f}], "
-            f"{of['system']:.2f}, {of['memory']:.2f}")
+def cell(mine, base, of):
+    return (f"{spread(ratios(mine, base, 'cpu'))}, "
+            f"{middle(mine, 'system'):.2f}, {of['kib']:.2f}")
 
 
 def print_row(*cells):
@@ -70,14 +61,14 @@ def main():
         base = runs["glibc"]
         for name in names:
             columns[name].append(figures(runs[name], base))
-        seconds = statistics.median(run["cpu"] for run in base.values())
-        print_row(f"{program} ({len(base)})", f"{seconds:.2f}",
-                  *(cell(columns[name][-1]) for name in names))
+        print_row(f"{program} ({len(base)})", f"{middle(base, 'cpu'):.2f}",
+                  *(cell(runs[name], base, columns[name][-1])
+                    for name in names))
 
     def mean(name, figure):
         return statistics.geometric_mean(of[figure] for of in columns[name])
     print_row("geometric mean, CPU / memory", "",
-              *(f"{mean(n, 'cpu'):.3f} / {mean(n, 'memory'):.2f}" for n in names))
+              *(f"{mean(n, 'cpu'):.3f} / {mean(n, 'kib'):.2f}" for n in names))
     print_row("user time alone", "", *(f"{mean(n, 'user'):.3f}" for n in names))
     print_row("best to best", "", *(f"{mean(n, 'best'):.3f}" for n in names))
 

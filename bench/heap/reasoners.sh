@@ -28,12 +28,12 @@ mkdir "$results" || exit 3
 
 trap 'jobs -p | xargs -r kill 2>/dev/null || true' EXIT
 
-# campaign CORE NAME=COMMAND...: on one core, for the allocators in `peers`.
+# campaign CORE NAME=COMMAND... &: on one core, for the allocators in `peers`.
 peers=("$@")
 campaign() {
     local core=$1
     shift
-    taskset -c "$core" python3 "$here/peers.py" --save="$results/$core.json" \
+    exec taskset -c "$core" python3 "$here/peers.py" --save="$results/$core.json" \
         "${@/#/--program=}" "${peers[@]}" > "$results/$core.txt"
 }
 
@@ -46,6 +46,7 @@ campaign 1 \
     "cadical oski=cadical -q -n $folder/bmc_oski3b0i_k20.cnf" \
     "clasp labyrinth=clasp -q $folder/0130-labyrinth-14-0.encoding_single.sm" \
     "cadical beem=cadical -q -n $folder/bmc_beemskbn3f1_k20.cnf" \
-    "abc 6s202=berkeley-abc -c 'read_aiger $folder/6s202b41.aig; fold; $frames'"
-wait $!
+    "abc 6s202=berkeley-abc -c 'read_aiger $folder/6s202b41.aig; fold; $frames'" &
+wait -n # the first that fails ends both
+wait -n
 python3 "$here/means.py" "$results"/[01].json
