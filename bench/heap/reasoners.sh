@@ -33,11 +33,12 @@ peers=("$@")
 campaign() {
     local core=$1
     shift
-    exec taskset -c "$core" python3 "$here/peers.py" --save="$results/$core.json" \
-        "${@/#/--program=}" "${peers[@]}" > "$results/$core.txt"
+    exec taskset -c "$core" python3 "$here/peers.py" \
+        --save="$results/$core.json" "${@/#/--program=}" "${peers[@]}" \
+        > "$results/$core.txt"
 }
 
-frames="bmc3 -F 150"
+bmc="bmc3 -F 150"
 campaign 0 \
     "z3 ponylink=z3 $folder/hw_ponylink-slaveTXlen-sat_k6.smt2" \
     "cvc5 zipcpu=cvc5 $folder/hw_zipcpu_zipcpu_piped-p000_k12.smt2" \
@@ -46,7 +47,7 @@ campaign 1 \
     "cadical oski=cadical -q -n $folder/bmc_oski3b0i_k20.cnf" \
     "clasp labyrinth=clasp -q $folder/0130-labyrinth-14-0.encoding_single.sm" \
     "cadical beem=cadical -q -n $folder/bmc_beemskbn3f1_k20.cnf" \
-    "abc 6s202=berkeley-abc -c 'read_aiger $folder/6s202b41.aig; fold; $frames'" &
+    "abc 6s202=berkeley-abc -c 'read_aiger $folder/6s202b41.aig; fold; $bmc'" &
 wait -n # the first that fails ends both
 wait -n
 python3 "$here/means.py" "$results"/[01].json
