@@ -24,6 +24,8 @@
 #define GROUP 4 // classes
 // A group's first page has at least eight blocks.
 #define GROUP_BLOCK_MAX (BL_SLICE_BYTES / 8)
+// A class borrows about so many blocks in the life of its thread.
+#define BORROWED_MOST 512
 
 static uint32_t group_of(uint32_t index) { return index / GROUP; }
 static uint32_t top_of(uint32_t index) { return index | (GROUP - 1); }
@@ -66,6 +68,11 @@ static uint32_t for_first_page(struct bl_local *local,
     return top;
 }
 
+void bl_lenders_start(struct bl_local *local) {
+    local->groups = 0;
+    __builtin_memset(local->borrowed, 0, sizeof local->borrowed);
+}
+
 void bl_lender_lost(struct bl_local *local, uint32_t index) {
     if (index == top_of(index))
         local->groups &= ~((uint32_t)1 << group_of(index));
@@ -87,11 +94,21 @@ static bool lends(void) {
            bl_load_relaxed(&bl_stats.units_now) < BL_SMALL_HEAP_UNITS;
 }
 
+// Each time it gets what carving makes of a page, as a rule.
+static bool has_borrowed_much(const struct bl_local *local,
+                              const struct bl_pool *pool) {
+    return local->borrowed[pool->index] * BL_CARVE_BYTES >=
+           BORROWED_MOST * pool->block_bytes;
+}
+
 uint32_t bl_class_lender(struct bl_local *local, const struct bl_pool *pools,
                          uint32_t index) {
-    const bool borrows =
-        lends() && group_of(index) > 0 && blocks_at_hand(local, index) == 0;
+    const bool borrows = lends() && group_of(index) > 0 &&
+                         !has_borrowed_much(local, &pools[index]) &&
+                         blocks_at_hand(local, index) == 0;
     const uint32_t lender = borrows ? borrow(local, pools, index) : index;
+    if (lender != index)
+        local->borrowed[index]++;
     if (lender != local->lender[index])
         bl_local_show(local, index, lender);
     return lender;

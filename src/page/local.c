@@ -131,7 +131,7 @@ struct bl_local *bl_local_attach(void) {
     if (local == NULL)
         return NULL;
     local->pages_taken = local->trimmed_at = local->trims_at = 0;
-    local->groups = 0;
+    bl_lenders_start(local);
     bl_thread = (struct bl_thread){local, BL_DIRECT_MAX + 1, 0};
     BL_COUNT(locals_now);
     // May allocate: from here on the local serves.

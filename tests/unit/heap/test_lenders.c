@@ -116,6 +116,29 @@ TEST(what_a_larger_class_left_serves_a_smaller_one) {
     end_other(thread);
 }
 
+// Blocks of all four sizes of a group die at random, so that there are nearly
+// always some of the largest at hand.
+TEST(who_has_borrowed_much_gets_pages_of_its_own) {
+    enum { LIVE = 20000, STEPS = 10 * LIVE };
+    fake_os_install();
+    const pthread_t thread = start_other();
+    static char *live[LIVE];
+    struct bl_random random = {1};
+    for (int i = 0; i < STEPS; i++) {
+        char **const place = &live[bl_random_below(&random, LIVE)];
+        bl_free(*place);
+        *place = bl_malloc(80 + 16 * bl_random_below(&random, 4));
+    }
+    size_t of_128 = 0;
+    for (int i = 0; i < LIVE; i++)
+        of_128 += bl_usable_size(live[i]) == 128;
+    bl_local_check(bl_self);
+    expect_size_le(of_128, LIVE / 3); // a quarter wants them
+    for (int i = 0; i < LIVE; i++)
+        bl_free(live[i]);
+    end_other(thread);
+}
+
 TEST(powers_of_two_stay_aligned_and_memalign_borrows_nothing) {
     fake_os_install();
     const pthread_t thread = start_other();
