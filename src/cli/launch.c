@@ -81,9 +81,8 @@ static const char *file_of(const struct bl_program *program) {
 static void place_text(const struct bl_program *program,
                        const struct bl_plan *plan) {
     const char *image = getenv("BIGLEAF_IMAGE");
-    const char *master = getenv("BIGLEAF");
     const bool inject = plan->mechanism == BL_MECHANISM_INJECTED;
-    if (program->secure || (master && strcmp(master, "off") == 0) ||
+    if (program->secure || bl_plan_is_switched_off() ||
         (!inject && image && strcmp(image, "off") == 0))
         return;
     const bool runtime = plan->mechanism == BL_MECHANISM_BIGLEAF;

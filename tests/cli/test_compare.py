@@ -72,6 +72,21 @@ def test_json_has_its_form(
     assert report["output"] == "identical"
 
 
+def test_base_is_without_what_is_preloaded_already(
+    bigleaf: Bigleaf, library: str
+) -> None:
+    words = ("compare", "-n1", "--json=-", "true")
+    ended = bigleaf(*words, env={"LD_PRELOAD": library})
+    reasons = {
+        run["variant"]: run["mechanisms"]["heap_reason"]
+        for run in json.loads(ended.out)["runs"]
+    }
+    off = "the runtime that LD_PRELOAD names is switched off"
+    assert reasons["base"] == f"asked for by --heap=none; {off}"
+    assert reasons["bigleaf"].startswith("preloaded")
+    assert "base has the runtime that LD_PRELOAD names switched" in ended.err
+
+
 def test_first_round_is_dropped(bigleaf: Bigleaf, tmp_path: Path) -> None:
     log = tmp_path / "log"
     tool = script(tmp_path, f"echo x >>{log}")

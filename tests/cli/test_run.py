@@ -173,6 +173,20 @@ def test_heap_none_changes_nothing(bigleaf: Bigleaf) -> None:
     }
 
 
+def test_a_runtime_that_is_preloaded_already_is_switched_off(
+    bigleaf: Bigleaf, library: str
+) -> None:
+    preload = {"LD_PRELOAD": f"/lib/libfirst.so:{library}"}
+    for heap in ("none", "glibc"):
+        ended = bigleaf(
+            "run", f"--heap={heap}", "--dry-run", "true", env=preload
+        )
+        assert ended.out.startswith("env BIGLEAF=off ")
+    other = {"LD_PRELOAD": "/libbigleaf.so/libfirst.so libsecond.so"}
+    ended = bigleaf("run", "--heap=none", "--dry-run", "true", env=other)
+    assert ended.out == "true\n"
+
+
 def test_library_is_found_beside_the_command(
     bigleaf: Bigleaf, library: str, tmp_path: Path
 ) -> None:

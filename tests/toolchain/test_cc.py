@@ -101,8 +101,11 @@ def test_off_runs_on_the_malloc_of_the_libc(
 ) -> None:
     program = which(shape, tmp_path)
     assert (run(program).status, run(program).out) == (0, "bigleaf\n")
-    ended = run(program, env={"BIGLEAF": "off"})
-    assert (ended.status, ended.out) == (0, "libc\n")
+    for off in ("off", "0"):
+        ended = run(program, env={"BIGLEAF": off})
+        assert (ended.status, ended.out) == (0, "libc\n")
+        said = run(COMMAND, "doctor", program, env={"BIGLEAF": off}).out
+        assert "BIGLEAF=off switches it off now" in said
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=" ".join)
