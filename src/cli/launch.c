@@ -122,17 +122,6 @@ static void use_streams(const struct bl_streams *streams) {
         dup2(streams->err, 2);
 }
 
-static FILE *copy_of(int stream) {
-    const int copy = fcntl(stream, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    return copy < 0 ? NULL : fdopen(copy, "w");
-}
-
-FILE *bl_open_report(const char *name) {
-    if (name == NULL)
-        return copy_of(STDERR_FILENO);
-    return strcmp(name, "-") == 0 ? copy_of(STDOUT_FILENO) : fopen(name, "we");
-}
-
 static bool make_file(char *name) {
     const int fd = mkostemp(name, O_CLOEXEC | O_APPEND);
     if (fd >= 0)

@@ -207,6 +207,45 @@ def test_library_is_found_beside_the_command(
     assert f"LD_PRELOAD={tmp_path}/lib/libbigleaf.so " in done.stdout
 
 
+def test_a_file_keeps_its_report_where_nothing_ran(
+    bigleaf: Bigleaf, library: str, tmp_path: Path
+) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.write_text("old")
+    for file in (old, new):
+        ended = bigleaf(
+            "run", f"--report={file}", "true", env={"BIGLEAF_LIB": "/no/lib"}
+        )
+        assert ended.status == 3
+    assert old.read_text() == "old"
+    assert not new.exists()
+    assert bigleaf("run", f"--report={old}", "true").status == 0
+    assert old.read_text().startswith("bigleaf: true\n")
+
+
+@pytest.mark.parametrize("stream", [1, 2])
+def test_report_does_not_write_over_the_program(
+    bigleaf: Bigleaf, tmp_path: Path, stream: int
+) -> None:
+    """The program's output is the same file by another name."""
+    log = tmp_path / "log"
+    name = "/dev/stdout" if stream == 1 else "/dev/stderr"
+    for report in (name, log):
+        with log.open("w") as out:
+            done = subprocess.run(
+                [COMMAND, "run", "--heap=none", f"--report={report}",
+                 "sh", "-c", f"echo before; echo said >&{stream}"],
+                env=bigleaf.environment(),
+                stdout=out if stream == 1 else subprocess.DEVNULL,
+                stderr=out if stream == 2 else subprocess.DEVNULL,
+                check=False,
+            )  # fmt: skip
+        assert done.returncode == 0
+        first, _, rest = log.read_text().partition("said\n")
+        assert first == ("before\n" if stream == 1 else "")
+        assert rest.startswith("bigleaf: sh -c ")
+
+
 def test_report_covers_the_heap(
     bigleaf: Bigleaf, library: str, programs: Path, tmp_path: Path
 ) -> None:
