@@ -415,6 +415,9 @@ void bl_plan_print(FILE *out, const struct bl_plan *plan, char **argv) {
         print_word(out, plan->environment[i].value);
         fputc(' ', out);
     }
+    // env and the shell would take such a name for a variable.
+    if (strchr(argv[0], '='))
+        fputs("sh -c 'exec \"$0\" \"$@\"' ", out);
     for (size_t i = 0; argv[i]; i++) {
         if (i)
             fputc(' ', out);

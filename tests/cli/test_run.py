@@ -108,6 +108,21 @@ def test_dry_run_prints_a_line_for_a_shell(
     assert ran.exists()
 
 
+def test_dry_run_of_a_name_like_an_assignment(
+    bigleaf: Bigleaf, tmp_path: Path
+) -> None:
+    program = tmp_path / "a=b"
+    program.write_text('#!/bin/sh\necho "$BIGLEAF_DATA:$1"\n')
+    program.chmod(0o755)
+    for options, said in ((["--data=on"], "on:x\n"), ([], ":x\n")):
+        words = ("run", "--heap=none", *options, "--dry-run", program, "x")
+        line = one_line(bigleaf(*words).out)
+        done = subprocess.run(
+            ["sh", "-c", line], capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stdout) == (0, said)
+
+
 def test_preload_of_the_user_stays_behind_ours(
     bigleaf: Bigleaf, library: str
 ) -> None:
