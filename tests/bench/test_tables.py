@@ -275,7 +275,8 @@ def test_only_ordinary_files_are_replaced(folder, bench):
 def test_what_the_system_refuses_is_no_fault_of_ours(folder, bench):
     bench.write("file", "")
     for words, said in ((("report", "--output=nodir/x.html"), "nodir/x.html: No such file or "
-                         "directory"), (("plot", "--output=file"), "file: File exists")):
+                         "directory"), (("plot", "--output=file"), "file: File exists"),
+                        (("report", "--output=/dev/full"), "/dev/full: No space left on device")):
         bench.refuses(*words, folder, status=3, said=said)
     with Path("/dev/full").open("wb") as full:
         for words in (("tools",), ("--help",), ("tables", "paper", str(folder))):
