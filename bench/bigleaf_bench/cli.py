@@ -210,6 +210,15 @@ class Output(io.FileIO):
             raise
 
 
+def fill_streams() -> None:
+    """What is opened later must not take the place of a closed standard stream."""
+    while (file := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(file, True)
+    os.close(file)
+    sys.stdout = sys.stdout or open(1, "w", closefd=False)
+    sys.stderr = sys.stderr or open(2, "w", closefd=False)
+
+
 def output() -> io.TextIOWrapper:
     """Takes names of files as they are, which need not be text."""
     return io.TextIOWrapper(io.BufferedWriter(Output(1, "w", closefd=False)),
@@ -229,11 +238,19 @@ def refused(error: OSError) -> str:
     return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
 
 
+def obey(words: list[str] | None) -> int:
+    try:
+        arguments = parser().parse_args(words)
+    except SystemExit as end:  # the user has been told
+        return int(end.code or 0)
+    return arguments.main(arguments) or 0
+
+
 def main(words: list[str] | None = None) -> int:
-    arguments = parser().parse_args(words)
+    fill_streams()
     sys.stdout = output()
     try:
-        status = arguments.main(arguments) or 0
+        status = obey(words)
         sys.stdout.flush()
         return status
     except Failure as error:

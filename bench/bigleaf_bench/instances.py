@@ -152,8 +152,12 @@ def whole(path: Path):
     replaced; what is no ordinary file (a fifo, a device) is never replaced, but
     written to."""
     if path.exists() and not path.is_file():
-        with path.open("wb") as out:
-            yield out
+        try:
+            with path.open("wb") as out:
+                yield out
+        except OSError as error:
+            error.filename = error.filename or str(path)
+            raise
         return
     path = Path(os.path.realpath(path))
     name = ""

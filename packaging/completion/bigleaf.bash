@@ -57,11 +57,28 @@ _bigleaf_bench() {
     _bigleaf_bench_words 1
 }
 
+# Whether the option $2 is among those of the help $1 that take the next word:
+# "-n, --runs=RUNS", but not "--report[=FILE]".
+_bigleaf_takes_next() {
+    [[ $2 == -* ]] && grep -q -e "^ *$2=[^ ]" -e "^ *-[a-z], $2=[^ ]" \
+        -e "^ *$2, --[a-z-]*=" <<<"$1"
+}
+
+# Replies with what may be the value of the option $2.
+_bigleaf_reply_value() {
+    local words
+    words=$(sed -n "s/^ *\(-[a-z], \)\{0,1\}$2\\[\{0,1\}=\([^] ]*\).*/\2/p" <<<"$1")
+    case $words in
+    *"|"*) _bigleaf_reply "${words//|/ }" "$3" ;;
+    FILE | DIR | NAME) mapfile -t COMPREPLY < <(compgen -f -- "$3") ;;
+    esac
+}
+
 _bigleaf() {
     local cur=${COMP_WORDS[COMP_CWORD]}
     local prev=${COMP_WORDS[COMP_CWORD - 1]}
     local command=${COMP_WORDS[1]}
-    local option words i
+    local help option words i
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
         words="$(_bigleaf_commands "${COMP_WORDS[0]}") --help --version"
@@ -70,6 +87,17 @@ _bigleaf() {
     fi
     if [[ $command == bench ]]; then
         _bigleaf_bench_words 2
+        return
+    fi
+    if [[ $command == help ]]; then
+        _bigleaf_reply "$(_bigleaf_commands "${COMP_WORDS[0]}")" "$cur"
+        return
+    fi
+    help=$("${COMP_WORDS[0]}" "$command" --help 2>/dev/null)
+    # All words of the compiler's, and of what takes a file.
+    if [[ $command == cc || $command == c++ || $command == align ]] &&
+        [[ $cur != -* && $cur != "=" && $prev != "=" ]]; then
+        mapfile -t COMPREPLY < <(compgen -f -- "$cur")
         return
     fi
     # Behind the program everything is the program's own.
@@ -81,8 +109,8 @@ _bigleaf() {
             ;;
         -* | =) ;;
         *)
-            [[ ${COMP_WORDS[i - 1]} == "=" || ${COMP_WORDS[i - 1]} == -n ]] ||
-                break
+            [[ ${COMP_WORDS[i - 1]} == "=" ]] ||
+                _bigleaf_takes_next "$help" "${COMP_WORDS[i - 1]}" || break
             ;;
         esac
     done
@@ -98,14 +126,11 @@ _bigleaf() {
     if [[ $cur == "=" || $prev == "=" ]]; then
         option=$prev
         [[ $prev == "=" ]] && option=${COMP_WORDS[COMP_CWORD - 2]}
-        words=$(_bigleaf_options "${COMP_WORDS[0]}" "$command" |
-            sed -n "s/^$option\\[\\{0,1\\}=//p" | tr -d ']')
-        cur=${cur#=}
-        if [[ $words == *"|"* ]]; then
-            _bigleaf_reply "${words//|/ }" "$cur"
-        else
-            mapfile -t COMPREPLY < <(compgen -f -- "$cur")
-        fi
+        _bigleaf_reply_value "$help" "$option" "${cur#=}"
+        return
+    fi
+    if _bigleaf_takes_next "$help" "$prev"; then
+        _bigleaf_reply_value "$help" "$prev" "$cur"
         return
     fi
     if [[ $cur == -* ]]; then

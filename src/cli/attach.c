@@ -191,8 +191,10 @@ static void watch(struct bl_attach *a, bool json) {
         const uint64_t huge = bl_backing_total(&a->after).huge;
         const uint64_t was = bl_backing_total(&before).huge;
         const uint64_t gain = huge > was ? huge - was : 0;
-        if (gain >= GAIN_BYTES && !json && !a->ended)
+        if (gain >= GAIN_BYTES && !json && !a->ended) {
             bl_attach_round_line(stdout, a, &before);
+            bl_output_flush();
+        }
         const uint64_t cost = (a->visitor.hold.total_ns - held) / 1000000 +
                               (uint64_t)((a->cpu_seconds - cpu) * 1000);
         pause_ms = next_pause(pause_ms, gain, cost);

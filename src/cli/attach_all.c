@@ -42,6 +42,7 @@ static int larger(const void *a, const void *b) {
     return (x->rss < y->rss) - (x->rss > y->rss);
 }
 
+// The status, or BL_EXIT_SIGNAL and the error of standard output.
 static int serve(int pid, struct bl_json *j, bool json) {
     struct bl_attach a;
     if (bl_attach_open(&a, pid) == 0)
@@ -52,21 +53,25 @@ static int serve(int pid, struct bl_json *j, bool json) {
         bl_attach_line(stdout, &a);
     const int status = a.rounds && !a.wrong ? 0 : BL_EXIT_MACHINE;
     bl_attach_close(&a);
-    fflush(stdout);
-    return status;
+    bl_output_flush();
+    return bl_output_error() ? BL_EXIT_SIGNAL + bl_output_error() : status;
 }
 
 // In a child; its status.
 static int serve_apart(int pid, struct bl_json *j, bool json) {
     int status = 0;
-    fflush(stdout);
+    bl_output_flush();
     const int child = fork();
     if (child == 0)
         _exit(serve(pid, j, json));
     if (child < 0 || waitpid(child, &status, 0) != child)
         return BL_EXIT_BUG;
     j->comma = true;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : BL_EXIT_BUG;
+    if (!WIFEXITED(status))
+        return BL_EXIT_BUG;
+    if (WEXITSTATUS(status) > BL_EXIT_SIGNAL)
+        bl_output_lost(WEXITSTATUS(status) - BL_EXIT_SIGNAL);
+    return WEXITSTATUS(status);
 }
 
 int bl_attach_all(const struct bl_command *self,

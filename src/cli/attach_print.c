@@ -67,7 +67,6 @@ void bl_attach_text(FILE *out, const struct bl_attach *a) {
     fprintf(out, "  cost         %.3f s, %.3f s of it processor time here\n",
             a->seconds, a->cpu_seconds);
     text_left(out, a);
-    fflush(out);
 }
 
 void bl_attach_line(FILE *out, const struct bl_attach *a) {
@@ -84,7 +83,6 @@ void bl_attach_line(FILE *out, const struct bl_attach *a) {
     else if (a->wrong)
         fprintf(out, ": %s", a->wrong);
     fputc('\n', out);
-    fflush(out);
 }
 
 void bl_attach_round_line(FILE *out, const struct bl_attach *a,
@@ -96,7 +94,6 @@ void bl_attach_round_line(FILE *out, const struct bl_attach *a,
             "longest stop so far %.2f ms\n",
             a->seconds, a->rounds, mib(after.bytes), share(before),
             share(after), ms(a->visitor.hold.longest_ns));
-    fflush(out);
 }
 
 static void json_cost(struct bl_json *j, const struct bl_attach *a) {

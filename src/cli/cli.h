@@ -54,6 +54,14 @@ bl_say(const struct bl_command *command, const char *format, ...);
 __attribute__((format(printf, 2, 3))) int
 bl_usage(const struct bl_command *command, const char *format, ...);
 
+// Writes what standard output still holds.
+void bl_output_flush(void);
+// It has not taken something, and why. For what a child of this command wrote.
+void bl_output_lost(int error);
+// Why it has not taken all, of whatever was flushed; 0: it has, or whoever
+// started this command had closed it.
+int bl_output_error(void);
+
 // Never NULL: ends the command with status 70 where memory is out.
 void *bl_xrealloc(void *old, size_t bytes);
 char *bl_xstrdup(const char *s);

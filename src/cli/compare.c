@@ -7,6 +7,8 @@
 //
 #include "cli/compare.h"
 
+#include "cli/report_file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -118,13 +120,12 @@ static bool take_runs(struct bl_comparison *c, const char *value) {
 struct compare {
     struct bl_comparison made;
     struct bl_request request;
-    const char *json_file; // NULL: none
-    FILE *json;
-    bool json_is_new;
+    const char *json_name; // NULL: none
+    struct bl_report_file json;
 };
 
 static bool take_json(struct compare *c, const char *file) {
-    c->json_file = file;
+    c->json_name = file;
     if (!file[0])
         bl_usage(c->made.command, "--json= needs the name of a file");
     return file[0];
@@ -173,31 +174,20 @@ static int plan_variants(struct compare *c) {
                   : bl_plan_make(command, &c->request, program, &ours->plan);
 }
 
-// What is in the file stays until there is a report.
 static int open_json(struct compare *c) {
-    if (!c->json_file)
+    if (!c->json_name || bl_report_file_open(&c->json, c->json_name))
         return 0;
-    if (strcmp(c->json_file, "-") == 0) {
-        c->json = stdout;
-        return 0;
-    }
-    c->json_is_new = access(c->json_file, F_OK) != 0;
-    c->json = fopen(c->json_file, "ae");
-    if (c->json)
-        return 0;
-    bl_say(c->made.command, "cannot write the report to %s: %s", c->json_file,
+    bl_say(c->made.command, "cannot write the report to %s: %s", c->json_name,
            strerror(errno));
     return BL_EXIT_MACHINE;
 }
 
+// The table makes room for JSON on standard output.
 static void report(struct compare *c) {
-    c->json_is_new = false;
-    bl_comparison_text(&c->made, c->json == stdout ? stderr : stdout);
-    if (!c->json)
-        return;
-    if (c->json != stdout)
-        (void)!ftruncate(fileno(c->json), 0); // it may be no plain file
-    bl_comparison_json(&c->made, c->json);
+    const bool aside = c->json.out && c->json.stream == STDOUT_FILENO;
+    bl_comparison_text(&c->made, aside ? stderr : stdout);
+    if (c->json.out)
+        bl_comparison_json(&c->made, bl_report_file_begin(&c->json));
 }
 
 // Where it is stopped by a signal, the rounds that are whole are reported.
@@ -216,11 +206,9 @@ static int compare_program(struct compare *c) {
 }
 
 static int close_json(struct compare *c, int status) {
-    if (c->json_is_new)
-        unlink(c->json_file);
-    if (!c->json || c->json == stdout || fclose(c->json) == 0)
+    if (bl_report_file_close(&c->json))
         return status;
-    bl_say(c->made.command, "the report in %s is not whole: %s", c->json_file,
+    bl_say(c->made.command, "the report in %s is not whole: %s", c->json_name,
            strerror(errno));
     return BL_EXIT_MACHINE;
 }

@@ -146,11 +146,11 @@ void bl_comparison_text(const struct bl_comparison *c, FILE *out) {
         fprintf(out, "exit status: the same, %d\n", c->reference_exit);
     else
         fputs("exit status: differs\n", out);
-    if (bl_program_has_runtime(&c->program))
-        fprintf(out,
-                "%s has the runtime in the program switched off "
-                "(BIGLEAF=off)\n",
-                c->variants[BL_VARIANT_BASE].name);
+    if (c->variants[BL_VARIANT_BASE].plan.switches_off)
+        fprintf(out, "%s has the runtime %s switched off (BIGLEAF=off)\n",
+                c->variants[BL_VARIANT_BASE].name,
+                bl_program_has_runtime(&c->program) ? "in the program"
+                                                    : "that LD_PRELOAD names");
     for (size_t v = 0; v < c->variant_count; v++) {
         if (c->variants[v].plan.failed)
             fprintf(out, "%s has its heap by %s: %s\n", c->variants[v].name,

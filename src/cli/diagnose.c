@@ -141,7 +141,7 @@ static void find_rest(struct bl_findings *f, const struct bl_machine *m) {
     else if (m->shm_noexec == 1)
         find(f, BL_LEVEL_NOTE, "sudo mount -o remount,exec /dev/shm",
              "/dev/shm is mounted noexec: text cannot be shared there");
-    else
+    else if (m->shm == 1)
         find(f, BL_LEVEL_OK, NULL, "/dev/shm can hold program text");
     if (m->seccomp > 0)
         find(f, BL_LEVEL_NOTE, NULL,

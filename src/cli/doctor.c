@@ -14,13 +14,22 @@
 
 static void text_findings(const struct bl_machine *m,
                           const struct bl_findings *f) {
-    printf("Linux %s, %s\n\n", m->kernel, m->libc);
+    printf("Linux%s%s%s%s\n\n", m->kernel[0] ? " " : "", m->kernel,
+           m->libc[0] ? ", " : "", m->libc);
     for (size_t i = 0; i < f->count; i++) {
         printf("  %-8s %s\n", bl_level_names[f->at[i].level], f->at[i].text);
         if (f->at[i].remedy)
             printf("           mend: %s\n", f->at[i].remedy);
     }
     printf("\n%s\n", f->verdict);
+}
+
+// None becomes null.
+static void json_word(struct bl_json *j, const char *key, const char *word) {
+    if (word[0])
+        bl_json_string(j, key, word);
+    else
+        bl_json_null(j, key);
 }
 
 // `unknown` becomes null.
@@ -41,8 +50,8 @@ static void json_limit(struct bl_json *j, const char *key, uint64_t value) {
 static void json_facts(struct bl_json *j, const struct bl_machine *m) {
     static const char *const modes[] = {"unknown", "always", "madvise", "never",
                                         "absent"};
-    bl_json_string(j, "kernel", m->kernel);
-    bl_json_string(j, "libc", m->libc);
+    json_word(j, "kernel", m->kernel);
+    json_word(j, "libc", m->libc);
     bl_json_bool(j, "proc", m->proc);
     bl_json_bool(j, "sys", m->sys);
     bl_json_string(j, "thp_enabled", modes[m->thp]);

@@ -21,10 +21,8 @@ static const char *version_inside(const struct bl_program *p) {
 }
 
 static const char *off_switch(void) {
-    const char *master = getenv("BIGLEAF");
-    return master && strcmp(master, "off") == 0
-               ? "BIGLEAF=off switches it off now"
-               : "on unless BIGLEAF=off";
+    return bl_plan_is_switched_off() ? "BIGLEAF=off switches it off now"
+                                     : "on unless BIGLEAF=off";
 }
 
 static void text_inside(const struct bl_program *p) {

@@ -81,9 +81,8 @@ static const char *file_of(const struct bl_program *program) {
 static void place_text(const struct bl_program *program,
                        const struct bl_plan *plan) {
     const char *image = getenv("BIGLEAF_IMAGE");
-    const char *master = getenv("BIGLEAF");
     const bool inject = plan->mechanism == BL_MECHANISM_INJECTED;
-    if (program->secure || (master && strcmp(master, "off") == 0) ||
+    if (program->secure || bl_plan_is_switched_off() ||
         (!inject && image && strcmp(image, "off") == 0))
         return;
     const bool runtime = plan->mechanism == BL_MECHANISM_BIGLEAF;
@@ -121,17 +120,6 @@ static void use_streams(const struct bl_streams *streams) {
         dup2(streams->out, 1);
     if (streams->err >= 0)
         dup2(streams->err, 2);
-}
-
-static FILE *copy_of(int stream) {
-    const int copy = fcntl(stream, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    return copy < 0 ? NULL : fdopen(copy, "w");
-}
-
-FILE *bl_open_report(const char *name) {
-    if (name == NULL)
-        return copy_of(STDERR_FILENO);
-    return strcmp(name, "-") == 0 ? copy_of(STDOUT_FILENO) : fopen(name, "we");
 }
 
 static bool make_file(char *name) {

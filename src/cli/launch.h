@@ -105,10 +105,6 @@ int bl_launch_exec(const struct bl_command *command,
 // Whoever started this command had the signal ignored, as nohup(1) does.
 bool bl_signal_is_ignored(int signal);
 
-// To write a report to, closed on exec. NULL: a copy of standard error, "-": of
-// standard output, which the program may close. NULL and errno where it cannot.
-FILE *bl_open_report(const char *name);
-
 // Makes an empty file of a new name; NULL: no folder can be written.
 char *bl_scratch_file(void);
 

@@ -93,9 +93,10 @@ int main(int argc, char **argv) {
     const struct bl_command *linked = command_of_link(argv[0]);
     const int status =
         linked ? linked->main(linked, argc, argv) : dispatch(argc, argv);
-    if (fflush(stdout) != 0 && errno != EBADF) {
-        bl_say(NULL, "cannot write to standard output: %s", strerror(errno));
-        return BL_EXIT_MACHINE;
-    }
-    return status;
+    bl_output_flush();
+    const int error = bl_output_error();
+    if (error == 0)
+        return status;
+    bl_say(NULL, "cannot write to standard output: %s", strerror(error));
+    return BL_EXIT_MACHINE;
 }

@@ -4,13 +4,33 @@
 //
 #include "cli/cli.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
+// Why standard output has not taken something; 0: it took all.
+static int output_error;
+
+void bl_output_lost(int error) {
+    if (output_error == 0)
+        output_error = error;
+}
+
+// What a stream could not write is no longer in its buffer: the next fflush
+// has nothing to complain of.
+void bl_output_flush(void) {
+    if (fflush(stdout) != 0)
+        bl_output_lost(errno);
+    else if (ferror(stdout))
+        bl_output_lost(EIO);
+}
+
+int bl_output_error(void) { return output_error == EBADF ? 0 : output_error; }
+
 static void say(const struct bl_command *command, const char *format,
                 va_list arguments) {
-    fflush(stdout);
+    bl_output_flush();
     if (command)
         fprintf(stderr, "bigleaf %s: ", command->name);
     else

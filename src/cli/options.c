@@ -125,7 +125,7 @@ static enum bl_step unknown(struct bl_cursor *c, const char *word) {
 }
 
 static bool in_words(const char *words, const char *word) {
-    const size_t n = word ? strlen(word) : 0;
+    const size_t n = word && !strchr(word, '|') ? strlen(word) : 0;
     for (const char *p = words; n && p; p = strchr(p, '|')) {
         p += *p == '|';
         if (strncmp(p, word, n) == 0 && (p[n] == '|' || p[n] == '\0'))

@@ -167,9 +167,15 @@ char *bl_output_mask(const char *line, bool all_figures) {
 struct lines {
     FILE *file;
     char *line; // as it stands in the file
+    size_t bytes;
     size_t capacity;
     unsigned long number;
 };
+
+// A line with a zero byte in it is no text: nothing in it is a figure.
+static bool is_text(const struct lines *l) {
+    return strlen(l->line) == l->bytes;
+}
 
 static bool is_ignored(const struct bl_output_rules *rules, const char *line) {
     for (size_t i = 0; i < rules->ignored_count; i++) {
@@ -182,11 +188,15 @@ static bool is_ignored(const struct bl_output_rules *rules, const char *line) {
 // The next line that counts, masked; NULL at the end.
 static char *next_line(struct lines *l, const struct bl_output_rules *rules,
                        bool all_figures) {
-    while (getline(&l->line, &l->capacity, l->file) > 0) {
+    ssize_t n;
+    while ((n = getline(&l->line, &l->capacity, l->file)) > 0) {
         l->number++;
-        l->line[strcspn(l->line, "\n")] = '\0';
+        l->bytes = (size_t)n - (l->line[n - 1] == '\n');
+        l->line[l->bytes] = '\0';
         if (is_ignored(rules, l->line))
             continue;
+        if (!is_text(l))
+            return bl_xstrdup(l->line);
         // With all figures masked a dropped line must stay dropped.
         char *masked = bl_output_mask(l->line, false);
         if (!masked)
@@ -197,6 +207,24 @@ static char *next_line(struct lines *l, const struct bl_output_rules *rules,
         return bl_output_mask(l->line, true);
     }
     return NULL;
+}
+
+// What stands from the first zero byte on.
+static bool same_tails(const struct lines *x, const struct lines *y) {
+    const size_t m = strlen(x->line);
+    const size_t n = strlen(y->line);
+    return x->bytes - m == y->bytes - n &&
+           memcmp(x->line + m, y->line + n, x->bytes - m) == 0;
+}
+
+static char *difference(const struct lines *x, const struct lines *y,
+                        bool more_left, bool more_right) {
+    const char *const left = more_left ? x->line : "(no more)";
+    const char *const right = more_right ? y->line : "(no more)";
+    const bool behind = more_left && more_right && strcmp(left, right) == 0;
+    return bl_xprintf("line %lu: '%.60s' and '%.60s'%s",
+                      more_left ? x->number : y->number, left, right,
+                      behind ? ", behind a zero byte" : "");
 }
 
 static bool same_lines(FILE *a, FILE *b, const struct bl_output_rules *rules,
@@ -211,11 +239,10 @@ static bool same_lines(FILE *a, FILE *b, const struct bl_output_rules *rules,
         char *left = next_line(&x, rules, all_figures);
         char *right = next_line(&y, rules, all_figures);
         more = left && right;
-        same = more ? strcmp(left, right) == 0 : !left && !right;
+        same = more ? strcmp(left, right) == 0 && same_tails(&x, &y)
+                    : !left && !right;
         if (!same && where)
-            *where = bl_xprintf(
-                "line %lu: '%.60s' and '%.60s'", left ? x.number : y.number,
-                left ? x.line : "(no more)", right ? y.line : "(no more)");
+            *where = difference(&x, &y, left != NULL, right != NULL);
         free(left);
         free(right);
     }

@@ -15,7 +15,8 @@
 //
 // A comment line that holds such figures and no other numbers is dropped: the
 // lines of a profile come in the order of their times. All other text and all
-// other numbers (conflicts, decisions, models, answers) must be equal.
+// other numbers (conflicts, decisions, models, answers) must be equal, and all
+// of a line with a zero byte in it, which is no text.
 //
 #ifndef BL_CLI_OUTPUT_H
 #define BL_CLI_OUTPUT_H

@@ -182,20 +182,36 @@ static char *off_reason(void) {
     return bl_xprintf("the environment says BIGLEAF=%s", getenv("BIGLEAF"));
 }
 
+// Whether LD_PRELOAD names a runtime already, of whatever build.
+static bool is_preloaded(void) {
+    const char *p = getenv("LD_PRELOAD");
+    bool found = false;
+    while (p && *p && !found) {
+        const size_t n = strcspn(p, ": ");
+        const char *slash = memrchr(p, '/', n);
+        found = strncmp(slash ? slash + 1 : p, LIBRARY, strlen(LIBRARY)) == 0;
+        p += n + (p[n] != '\0');
+    }
+    return found;
+}
+
 // It would serve, whatever was asked for.
 static void switch_runtime_off(const struct bl_program *p,
                                struct bl_plan *plan) {
-    if (bl_program_has_runtime(p))
+    plan->switches_off = bl_program_has_runtime(p) || is_preloaded();
+    if (plan->switches_off)
         set(plan, "BIGLEAF", bl_xstrdup("off"));
 }
 
 static void plan_none(const struct bl_program *p, struct bl_plan *plan) {
     switch_runtime_off(p, plan);
     decide(plan, BL_MECHANISM_NONE, false,
-           bl_xstrdup(bl_program_has_runtime(p)
-                          ? "asked for by --heap=none; the runtime in the "
-                            "program is switched off"
-                          : "asked for by --heap=none"));
+           bl_xprintf("asked for by --heap=none%s",
+                      !plan->switches_off ? ""
+                      : bl_program_has_runtime(p)
+                          ? "; the runtime in the program is switched off"
+                          : "; the runtime that LD_PRELOAD names is switched "
+                            "off"));
 }
 
 static void plan_glibc(const struct bl_request *request,
@@ -231,7 +247,7 @@ static void plan_static(const struct bl_request *request,
                       "its libc has no huge page tunable");
 }
 
-static bool is_switched_off(void) {
+bool bl_plan_is_switched_off(void) {
     const char *master = getenv("BIGLEAF");
     return master && (strcmp(master, "off") == 0 || strcmp(master, "0") == 0);
 }
@@ -251,7 +267,7 @@ static void plan_injected(const struct bl_request *request,
         decide(plan, BL_MECHANISM_NONE, true, foreign_reason(p));
     else if (p->secure)
         decide(plan, BL_MECHANISM_NONE, true, secure_reason());
-    else if (is_switched_off())
+    else if (bl_plan_is_switched_off())
         decide(plan, BL_MECHANISM_NONE, true, off_reason());
     else
         use_injection(request, plan, why);
@@ -278,7 +294,7 @@ static bool plan_bigleaf(const struct bl_request *request,
     }
     if (p->secure)
         decide(plan, BL_MECHANISM_NONE, true, secure_reason());
-    else if (is_switched_off())
+    else if (bl_plan_is_switched_off())
         decide(plan, BL_MECHANISM_NONE, true, off_reason());
     else if (p->kind == BL_PROGRAM_STATIC)
         plan_static(request, p, plan);
@@ -399,6 +415,9 @@ void bl_plan_print(FILE *out, const struct bl_plan *plan, char **argv) {
         print_word(out, plan->environment[i].value);
         fputc(' ', out);
     }
+    // env and the shell would take such a name for a variable.
+    if (strchr(argv[0], '='))
+        fputs("sh -c 'exec \"$0\" \"$@\"' ", out);
     for (size_t i = 0; argv[i]; i++) {
         if (i)
             fputc(' ', out);

@@ -32,6 +32,7 @@ struct bl_plan {
     enum bl_mechanism mechanism;
     char *why;                         // one clause
     bool failed;                       // `mechanism` is not what was asked for
+    bool switches_off;                 // a runtime that would serve otherwise
     struct bl_setting environment[24]; // to be set for the program
     size_t environment_count;
 };
@@ -46,6 +47,8 @@ void bl_request_set(struct bl_request *request, const char *name,
 const char *bl_request_pages(const struct bl_request *request);
 void bl_request_free(struct bl_request *request);
 
+// Whether the environment switches every runtime off.
+bool bl_plan_is_switched_off(void);
 // 0, or the status to leave with (the user has been told).
 int bl_plan_make(const struct bl_command *command,
                  const struct bl_request *request,

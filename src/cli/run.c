@@ -4,6 +4,7 @@
 // program; with one, watches it.
 //
 #include "cli/report.h"
+#include "cli/report_file.h"
 #include "cli/request.h"
 
 #include <errno.h>
@@ -46,25 +47,25 @@ static const char *report_name(const struct run *run) {
     return run->report_file ? run->report_file : "standard error";
 }
 
-// Opened before the program starts, so that a mistake costs no run. A copy of
-// standard error serves where no file is named: the program may close its own.
-static FILE *open_report(const struct bl_command *self, const struct run *run) {
-    FILE *out = bl_open_report(run->report_file);
-    if (!out)
+static bool open_report(const struct bl_command *self, const struct run *run,
+                        struct bl_report_file *file) {
+    const bool fine = bl_report_file_open(file, run->report_file);
+    if (!fine)
         bl_say(self, "cannot write the report to %s: %s", report_name(run),
                strerror(errno));
-    return out;
+    return fine;
 }
 
 // The program has run: its end counts, not ours, even where a limit on the size
 // of files or a reader that has gone away would end this command.
 static void write_report(const struct bl_command *self, const struct run *run,
-                         const struct bl_result *result, FILE *out) {
+                         const struct bl_result *result,
+                         struct bl_report_file *file) {
     signal(SIGXFSZ, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
-    (run->json ? bl_report_json : bl_report_text)(out, result);
-    const bool failed = ferror(out) != 0;
-    if (fclose(out) != 0 || failed)
+    (run->json ? bl_report_json : bl_report_text)(bl_report_file_begin(file),
+                                                  result);
+    if (!bl_report_file_close(file))
         bl_say(self, "the report in %s is not whole: %s", report_name(run),
                strerror(errno));
 }
@@ -73,8 +74,8 @@ static int run_watched(const struct bl_command *self, const struct run *run,
                        const struct bl_program *program, char **argv) {
     struct bl_plan plan;
     struct bl_result result;
-    FILE *out = open_report(self, run);
-    if (!out)
+    struct bl_report_file file;
+    if (!open_report(self, run, &file))
         return BL_EXIT_MACHINE;
     int status = bl_plan_make(self, &run->request, program, &plan);
     if (status == 0) {
@@ -87,15 +88,13 @@ static int run_watched(const struct bl_command *self, const struct run *run,
                                            bl_request_pages(&run->request)};
         status = bl_launch(&what, &result);
         if (status == 0) {
-            write_report(self, run, &result, out);
-            out = NULL;
+            write_report(self, run, &result, &file);
             status = bl_launch_end_like(&result);
         }
         bl_result_free(&result);
     }
     bl_plan_free(&plan);
-    if (out)
-        fclose(out);
+    bl_report_file_close(&file);
     return status;
 }
 

@@ -91,23 +91,26 @@ static bool take_option(const struct bl_cursor *c,
     return true;
 }
 
-// Before the program starts, so that a mistake costs no run.
-static FILE *open_file(const struct bl_command *self, const char *name,
-                       bool *fine) {
-    FILE *out = name ? bl_open_report(name) : NULL;
-    if (name && !out) {
+// `file` where there is a name, else NULL.
+static struct bl_report_file *open_file(const struct bl_command *self,
+                                        const char *name,
+                                        struct bl_report_file *file,
+                                        bool *fine) {
+    if (!name)
+        return NULL;
+    if (!bl_report_file_open(file, name)) {
         bl_say(self, "cannot write %s: %s", name, strerror(errno));
         *fine = false;
     }
-    return out;
+    return file;
 }
 
 // The program has run: its end counts, not ours.
-static void close_file(const struct bl_command *self, const char *name,
-                       FILE *out) {
-    const bool failed = out && ferror(out) != 0;
-    if (out && (fclose(out) != 0 || failed))
-        bl_say(self, "%s is not whole: %s", name, strerror(errno));
+static void close_file(const struct bl_command *self,
+                       struct bl_report_file *file) {
+    if (file && !bl_report_file_close(file))
+        bl_say(self, "%s is not whole: %s",
+               file->name ? file->name : "standard error", strerror(errno));
 }
 
 static int measure(struct bl_tlb_request *request,
@@ -131,15 +134,18 @@ static int run(struct bl_tlb_request *request, const struct names *names,
                const struct bl_program *program) {
     const struct bl_command *self = request->command;
     struct bl_result result = {0};
+    struct bl_report_file json;
+    struct bl_report_file flame;
+    struct bl_report_file text;
     bool fine = true;
-    request->json = open_file(self, names->json, &fine);
-    request->flame = open_file(self, names->flame, &fine);
-    request->text = bl_open_report(NULL);
-    fine = fine && request->text;
+    request->json = open_file(self, names->json, &json, &fine);
+    request->flame = open_file(self, names->flame, &flame, &fine);
+    fine = bl_report_file_open(&text, NULL) && fine;
+    request->text = text.out;
     int status = fine ? measure(request, program, &result) : BL_EXIT_MACHINE;
-    close_file(self, names->json, request->json);
-    close_file(self, names->flame, request->flame);
-    close_file(self, "standard error", request->text);
+    close_file(self, request->json);
+    close_file(self, request->flame);
+    close_file(self, &text);
     if (status == 0)
         status = bl_launch_end_like(&result);
     bl_result_free(&result);

@@ -9,6 +9,7 @@
 
 #include "cli/launch.h"
 #include "cli/misses.h"
+#include "cli/report_file.h"
 #include "os/counters.h"
 
 enum bl_tlb_means { BL_TLB_AUTO, BL_TLB_COUNTERS, BL_TLB_EMULATOR };
@@ -23,8 +24,8 @@ struct bl_tlb_request {
     size_t functions;          // rows of the table
     const char *no_counters;   // why it was not counted; NULL: not tried
     FILE *text;
-    FILE *json;  // NULL: none
-    FILE *flame; // NULL: none
+    struct bl_report_file *json;  // NULL: none
+    struct bl_report_file *flame; // NULL: none
     char **argv;
 };
 
@@ -62,6 +63,6 @@ struct bl_tlb_report {
     const struct bl_result *result;
 };
 void bl_tlb_report_text(const struct bl_tlb_report *report);
-void bl_tlb_report_json(const struct bl_tlb_report *report);
+void bl_tlb_report_json(const struct bl_tlb_report *report, FILE *out);
 
 #endif

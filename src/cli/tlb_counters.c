@@ -207,11 +207,12 @@ static void report(struct count *c, const struct bl_result *result) {
                                          .result = result};
     bl_tlb_report_text(&report);
     if (request->json)
-        bl_tlb_report_json(&report);
+        bl_tlb_report_json(&report, bl_report_file_begin(request->json));
     if (request->flame) {
         char *title = bl_xprintf("%s: samples of %s", request->argv[0],
                                  c->counts.events[0].name);
-        bl_flame_write(request->flame, &c->misses, policy, title);
+        bl_flame_write(bl_report_file_begin(request->flame), &c->misses, policy,
+                       title);
         free(title);
     }
 }

@@ -222,12 +222,13 @@ static int report(struct run *r, const struct bl_result *result) {
                                          .result = result};
     bl_tlb_report_text(&report);
     if (request->json)
-        bl_tlb_report_json(&report);
+        bl_tlb_report_json(&report, bl_report_file_begin(request->json));
     if (request->flame) {
         char *title = bl_xprintf(
             "%s: walks of the page table, memory %s, %s", request->argv[0],
             bl_tlb_policy_names[request->policy], request->geometry);
-        bl_flame_write(request->flame, &r->misses, request->policy, title);
+        bl_flame_write(bl_report_file_begin(request->flame), &r->misses,
+                       request->policy, title);
         free(title);
     }
     return 0;

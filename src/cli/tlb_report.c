@@ -355,8 +355,8 @@ static void json_counted(struct bl_json *j, const struct bl_tlb_counts *c) {
     bl_json_close(j, ']');
 }
 
-void bl_tlb_report_json(const struct bl_tlb_report *r) {
-    struct bl_json j = {.out = r->request->json};
+void bl_tlb_report_json(const struct bl_tlb_report *r, FILE *out) {
+    struct bl_json j = {.out = out};
     bl_json_open(&j, NULL, '{');
     bl_json_string(&j, "schema", "bigleaf.tlb/1");
     bl_json_open(&j, "command", '[');
@@ -374,5 +374,5 @@ void bl_tlb_report_json(const struct bl_tlb_report *r) {
         json_function(&j, r, &r->misses->functions[i]);
     bl_json_close(&j, ']');
     bl_json_close(&j, '}');
-    fputc('\n', r->request->json);
+    fputc('\n', out);
 }

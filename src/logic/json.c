@@ -7,6 +7,7 @@
 
 #include "logic/acyclic.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -47,8 +48,12 @@ static void atomic(struct json *j, bl_word t) {
         string(j->o, bl_atom_text(t), bl_atom_bytes(t));
     } else if (bl_is_integer(t)) {
         bl_write_integer(j->o, t, 10);
-    } else if (bl_is_float(t)) {
+    } else if (bl_is_float(t) && isfinite(bl_float_value(t))) {
         bl_write_float(j->o, bl_float_value(t));
+    } else if (bl_is_float(t)) {
+        bl_out_str(j->o, "{\"float\":\"");
+        bl_write_float(j->o, bl_float_value(t));
+        bl_out_str(j->o, "\"}");
     } else {
         bl_out_str(j->o, "{\"var\":\"_\"}");
     }

@@ -285,32 +285,43 @@ static void read_balloon(struct bl_machine *m, const char *root) {
     }
 }
 
-static void read_shm(struct bl_machine *m) {
+// What system calls tell of this machine and this process.
+static void read_here(struct bl_machine *m) {
+    struct utsname names;
+    struct rlimit limit;
     struct statvfs fs;
+    if (uname(&names) == 0)
+        join(m->kernel, sizeof m->kernel, names.release, "", "");
+    join(m->libc, sizeof m->libc, "glibc ", gnu_get_libc_version(), "");
+    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        m->address_limit = limit.rlim_cur;
     m->shm = statvfs("/dev/shm", &fs) == 0;
-    m->shm_noexec = m->shm ? (fs.f_flag & ST_NOEXEC) != 0 : BL_UNKNOWN;
+    if (m->shm)
+        m->shm_noexec = (fs.f_flag & ST_NOEXEC) != 0;
+}
+
+// Of a machine whose files were copied, files alone tell.
+static void read_elsewhere(struct bl_machine *m, const char *root) {
+    read_text(root, "/proc/sys/kernel/osrelease", m->kernel, sizeof m->kernel);
+    m->kernel[strcspn(m->kernel, "\n")] = '\0';
 }
 
 void bl_machine_read(struct bl_machine *out, const char *root) {
-    struct utsname names;
-    struct rlimit limit;
-    *out = (struct bl_machine){0};
+    *out = (struct bl_machine){.address_limit = BL_NO_LIMIT,
+                               .shm = BL_UNKNOWN,
+                               .shm_noexec = BL_UNKNOWN};
     out->proc = exists(root, "/proc/self/status");
     out->sys = exists(root, "/sys/kernel");
-    if (uname(&names) == 0)
-        join(out->kernel, sizeof out->kernel, names.release, "", "");
-    join(out->libc, sizeof out->libc, "glibc ", gnu_get_libc_version(), "");
-    out->address_limit =
-        getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY
-            ? limit.rlim_cur
-            : BL_NO_LIMIT;
+    if (root[0])
+        read_elsewhere(out, root);
+    else
+        read_here(out);
     read_thp(out, root);
     read_pools(out, root);
     read_memory(out, root);
     read_contiguous(out, root);
     read_cgroup(out, root);
     read_balloon(out, root);
-    read_shm(out);
 }
 
 struct span {

@@ -69,7 +69,7 @@ static void take_mapping(const struct bl_mapping *m, void *context) {
     struct reading *r = context;
     uint64_t plain;
     const enum bl_cause cause = bl_mapping_cause(m, &plain);
-    // The program itself is the first file mapped with code.
+    // Where the link of /proc says nothing, the first file mapped with code.
     if (report.program[0] == '\0' && m->executable && m->path[0] == '/')
         copy_name(report.program, m->path);
     if (plain == 0)
@@ -91,7 +91,8 @@ static int read_now(struct reading *r) {
     r->part_count = 0;
     for (int i = 0; i < BL_REGIONS; i++)
         r->rest[i] = 0;
-    report.program[0] = '\0';
+    // Its text may be mapped from a shadow.
+    bl_file_program_path(report.program, sizeof report.program);
     return bl_backing_read(0, &r->backing, take_mapping, r);
 }
 

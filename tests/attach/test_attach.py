@@ -354,6 +354,18 @@ class All(unittest.TestCase):
             pids = {p["pid"] for p in again["processes"]}
             self.assertLessEqual({one.pid, two.pid}, pids)
 
+    def test_standard_output_that_takes_nothing(self) -> None:
+        into_full = ["sh", "-c", 'exec "$@" >/dev/full', "sh"]
+        with hoard(80) as process:
+            for words in ([str(process.pid)], ["--json", str(process.pid)],
+                          ["--all", "--user"]):
+                done = run(*words, before=into_full)
+                self.assertEqual(done.returncode, 3, words)
+                self.assertEqual(done.stderr, "bigleaf: cannot write to standard output: "
+                                              "No space left on device\n", words)
+            closed = run(str(process.pid), before=["sh", "-c", 'exec "$@" >&-', "sh"])
+            self.assertEqual((closed.returncode, closed.stderr), (0, ""))
+
     def test_nobody_is_large(self) -> None:
         done = run("--all", "--min-rss=1T")
         self.assertEqual((done.returncode, done.stdout), (0, ""))

@@ -275,10 +275,11 @@ def test_only_ordinary_files_are_replaced(folder, bench):
 def test_what_the_system_refuses_is_no_fault_of_ours(folder, bench):
     bench.write("file", "")
     for words, said in ((("report", "--output=nodir/x.html"), "nodir/x.html: No such file or "
-                         "directory"), (("plot", "--output=file"), "file: File exists")):
+                         "directory"), (("plot", "--output=file"), "file: File exists"),
+                        (("report", "--output=/dev/full"), "/dev/full: No space left on device")):
         bench.refuses(*words, folder, status=3, said=said)
     with Path("/dev/full").open("wb") as full:
-        for words in (("tools",), ("tables", "paper", str(folder))):
+        for words in (("tools",), ("--help",), ("tables", "paper", str(folder))):
             done = subprocess.run(bench.command(*words), stdout=full, stderr=subprocess.PIPE,
                                   text=True, check=False)
             assert (done.returncode, done.stderr) == (
@@ -286,6 +287,20 @@ def test_what_the_system_refuses_is_no_fault_of_ours(folder, bench):
     (folder / "runs.jsonl").unlink()
     (folder / "runs.jsonl").mkdir()
     bench.refuses("tables", "paper", folder, status=3, said="runs.jsonl: Is a directory")
+
+
+@pytest.mark.parametrize(("closed", "said"), [
+    (">&-", ""), ("2>&-", "minisat"), (">&- 2>&-", ""), ("<&- >&- 2>&-", "")])
+def test_streams_that_are_closed(bench, closed, said):
+    """As nobody reads; nothing goes where the other does."""
+    words = ["sh", "-c", f'exec "$@" {closed}', "sh"]
+    for more, status in (("tools", 0), ("nosuch", 2)):
+        done = subprocess.run([*words, *bench.command(more)], capture_output=True, text=True,
+                              check=False)
+        assert done.returncode == status, done.stderr
+        assert "Traceback" not in done.stderr
+        assert done.stdout.startswith(said if status == 0 else "")
+        assert status == 0 or not done.stdout
 
 
 @pytest.mark.parametrize(("line", "lack"), [

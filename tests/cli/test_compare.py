@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import Bigleaf, while_huge_pages_last
+from conftest import COMMAND, Bigleaf, while_huge_pages_last
 
 MEASURES = ("wall", "cpu", "peak_rss", "minor_faults")
 
@@ -72,6 +73,39 @@ def test_json_has_its_form(
     assert report["output"] == "identical"
 
 
+def test_base_is_without_what_is_preloaded_already(
+    bigleaf: Bigleaf, library: str
+) -> None:
+    words = ("compare", "-n1", "--json=-", "true")
+    ended = bigleaf(*words, env={"LD_PRELOAD": library})
+    reasons = {
+        run["variant"]: run["mechanisms"]["heap_reason"]
+        for run in json.loads(ended.out)["runs"]
+    }
+    off = "the runtime that LD_PRELOAD names is switched off"
+    assert reasons["base"] == f"asked for by --heap=none; {off}"
+    assert reasons["bigleaf"].startswith("preloaded")
+    assert "base has the runtime that LD_PRELOAD names switched" in ended.err
+
+
+def test_json_in_the_file_that_is_standard_output(
+    bigleaf: Bigleaf, tmp_path: Path
+) -> None:
+    log = tmp_path / "log"
+    words = ("compare", "--heap=none", "-n1", "--json=/dev/stdout", "true")
+    with log.open("w") as out:
+        done = subprocess.run(
+            [COMMAND, *words],
+            env=bigleaf.environment(),
+            stdout=out,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
+    assert json.loads(log.read_text())["same_exit"] is True
+    assert "output: identical" in done.stderr
+
+
 def test_first_round_is_dropped(bigleaf: Bigleaf, tmp_path: Path) -> None:
     log = tmp_path / "log"
     tool = script(tmp_path, f"echo x >>{log}")
@@ -123,10 +157,6 @@ def test_another_exit_status_is_seen(bigleaf: Bigleaf, tmp_path: Path) -> None:
 def test_a_file_on_standard_input_is_read_by_every_run(
     bigleaf: Bigleaf, tmp_path: Path
 ) -> None:
-    import subprocess
-
-    from conftest import COMMAND
-
     text = tmp_path / "input"
     text.write_text("one\ntwo\n")
     out = tmp_path / "out.json"
@@ -205,10 +235,6 @@ def test_a_pipe_with_something_in_it_is_told_of(
     bigleaf: Bigleaf, tmp_path: Path
 ) -> None:
     """Also of one that is written into later, and once."""
-    import subprocess
-
-    from conftest import COMMAND
-
     told = "standard input is no file"
     tool = script(tmp_path, "cat; sleep 0.2")
     with subprocess.Popen(

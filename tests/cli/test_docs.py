@@ -105,7 +105,7 @@ def test_manual_page_names_the_variables() -> None:
     assert "BL_" not in text  # a default by its name in the source
 
 
-def completions(*words: str) -> set[str]:
+def completions(*words: str, cwd: Path | None = None) -> set[str]:
     """As after these words, of which the last is not yet whole."""
     script = (
         'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); '
@@ -115,6 +115,7 @@ def completions(*words: str) -> set[str]:
     done = subprocess.run(
         ["bash", "-c", script, "bash", file, "bigleaf", *words],
         env=dict(os.environ, PATH=f"{COMMAND.parent}:{os.environ['PATH']}"),
+        cwd=cwd,
         capture_output=True,
         text=True,
         check=True,
@@ -140,6 +141,22 @@ def test_completion_offers_values() -> None:
     }
     assert completions("run", "--heap", "=", "gl") == {"glibc"}
     assert "--report" not in completions("run", "sh", "--re")
+
+
+def test_completion_knows_values_that_stand_apart() -> None:
+    assert completions("run", "--heap", "gl") == {"glibc"}
+    assert completions("run", "--pages", "thp", "--js") == {"--json"}
+    assert completions("align", "-o", "x", "--un") == {"--undo"}
+    assert completions("compare", "-n", "") == set()
+    assert completions("help", "do") == {"doctor"}
+
+
+def test_completion_offers_files_where_files_are_meant(tmp_path: Path) -> None:
+    (tmp_path / "solver.c").touch()
+    for words in (("cc",), ("c++", "-c"), ("cc", "-o"), ("align",),
+                  ("align", "--output"), ("tlb", "--json"),
+                  ("run", "--report", "=")):  # fmt: skip
+        assert completions(*words, "sol", cwd=tmp_path) == {"solver.c"}, words
 
 
 def test_completion_knows_bigleaf_bench(bigleaf: Bigleaf) -> None:

@@ -108,6 +108,23 @@ def test_kernel_without_thp(bigleaf: Bigleaf, tmp_path: Path) -> None:
     assert finding(report, "without THP")["level"] == "missing"
 
 
+def test_nothing_is_told_of_this_machine(
+    bigleaf: Bigleaf, tmp_path: Path
+) -> None:
+    before = ("sh", "-c", 'ulimit -v 500000; exec "$0" "$@"')
+    root = f"--root={machine(tmp_path)}"
+    ended = bigleaf("doctor", root, before=before)
+    assert ended.out.startswith("Linux\n\n")
+    for here in ("address space", "/dev/shm"):
+        assert here not in ended.out
+    report = json.loads(bigleaf("doctor", "--json", root, before=before).out)
+    for fact in ("kernel", "libc", "address_space_limit_bytes", "shm"):
+        assert report[fact] is None
+    release = {"proc/sys/kernel/osrelease": "5.10.0-test\n"}
+    ended = bigleaf("doctor", f"--root={machine(tmp_path, **release)}")
+    assert ended.out.startswith("Linux 5.10.0-test\n\n")
+
+
 @pytest.mark.parametrize("missing", ["proc", "sys"])
 def test_without_proc_or_sys(
     bigleaf: Bigleaf, tmp_path: Path, missing: str

@@ -108,6 +108,21 @@ def test_dry_run_prints_a_line_for_a_shell(
     assert ran.exists()
 
 
+def test_dry_run_of_a_name_like_an_assignment(
+    bigleaf: Bigleaf, tmp_path: Path
+) -> None:
+    program = tmp_path / "a=b"
+    program.write_text('#!/bin/sh\necho "$BIGLEAF_DATA:$1"\n')
+    program.chmod(0o755)
+    for options, said in ((["--data=on"], "on:x\n"), ([], ":x\n")):
+        words = ("run", "--heap=none", *options, "--dry-run", program, "x")
+        line = one_line(bigleaf(*words).out)
+        done = subprocess.run(
+            ["sh", "-c", line], capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stdout) == (0, said)
+
+
 def test_preload_of_the_user_stays_behind_ours(
     bigleaf: Bigleaf, library: str
 ) -> None:
@@ -173,6 +188,20 @@ def test_heap_none_changes_nothing(bigleaf: Bigleaf) -> None:
     }
 
 
+def test_a_runtime_that_is_preloaded_already_is_switched_off(
+    bigleaf: Bigleaf, library: str
+) -> None:
+    preload = {"LD_PRELOAD": f"/lib/libfirst.so:{library}"}
+    for heap in ("none", "glibc"):
+        ended = bigleaf(
+            "run", f"--heap={heap}", "--dry-run", "true", env=preload
+        )
+        assert ended.out.startswith("env BIGLEAF=off ")
+    other = {"LD_PRELOAD": "/libbigleaf.so/libfirst.so libsecond.so"}
+    ended = bigleaf("run", "--heap=none", "--dry-run", "true", env=other)
+    assert ended.out == "true\n"
+
+
 def test_library_is_found_beside_the_command(
     bigleaf: Bigleaf, library: str, tmp_path: Path
 ) -> None:
@@ -191,6 +220,45 @@ def test_library_is_found_beside_the_command(
         check=True,
     )
     assert f"LD_PRELOAD={tmp_path}/lib/libbigleaf.so " in done.stdout
+
+
+def test_a_file_keeps_its_report_where_nothing_ran(
+    bigleaf: Bigleaf, library: str, tmp_path: Path
+) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.write_text("old")
+    for file in (old, new):
+        ended = bigleaf(
+            "run", f"--report={file}", "true", env={"BIGLEAF_LIB": "/no/lib"}
+        )
+        assert ended.status == 3
+    assert old.read_text() == "old"
+    assert not new.exists()
+    assert bigleaf("run", f"--report={old}", "true").status == 0
+    assert old.read_text().startswith("bigleaf: true\n")
+
+
+@pytest.mark.parametrize("stream", [1, 2])
+def test_report_does_not_write_over_the_program(
+    bigleaf: Bigleaf, tmp_path: Path, stream: int
+) -> None:
+    """The program's output is the same file by another name."""
+    log = tmp_path / "log"
+    name = "/dev/stdout" if stream == 1 else "/dev/stderr"
+    for report in (name, log):
+        with log.open("w") as out:
+            done = subprocess.run(
+                [COMMAND, "run", "--heap=none", f"--report={report}",
+                 "sh", "-c", f"echo before; echo said >&{stream}"],
+                env=bigleaf.environment(),
+                stdout=out if stream == 1 else subprocess.DEVNULL,
+                stderr=out if stream == 2 else subprocess.DEVNULL,
+                check=False,
+            )  # fmt: skip
+        assert done.returncode == 0
+        first, _, rest = log.read_text().partition("said\n")
+        assert first == ("before\n" if stream == 1 else "")
+        assert rest.startswith("bigleaf: sh -c ")
 
 
 def test_report_covers_the_heap(

@@ -30,6 +30,11 @@ WRONG = [
         "one of auto|thp|hugetlb|base",
     ),
     (
+        ("run", "--pages=auto|thp", "true"),
+        "bigleaf run: wrong value 'auto|thp' for --pages: "
+        "one of auto|thp|hugetlb|base",
+    ),
+    (
         ("run", "--heap=libc", "true"),
         "bigleaf run: wrong value 'libc' for --heap: one of bigleaf|glibc|injected|none",
     ),

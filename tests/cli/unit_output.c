@@ -85,6 +85,30 @@ static void output_is_judged_in_four_steps(void) {
     EXPECT(judge("s SAT\n", "s SAT\nv 1\n") == BL_SAME_NOTHING);
 }
 
+static FILE *file_with(const char *bytes, size_t n) {
+    FILE *f = tmpfile();
+    fwrite(bytes, 1, n, f);
+    return f;
+}
+
+// A zero byte ends no line: what stands behind it counts, too.
+static void output_that_is_no_text_must_be_equal(void) {
+    static const struct bl_output_rules none;
+    static const char *const pairs[][2] = {
+        {"a\0b\n", "a\0c\n"}, {"1 s\0\n", "2 s\0\n"}, {"a\0b\n", "a   \n"}};
+    for (size_t i = 0; i < BL_ARRAY_LEN(pairs); i++) {
+        char *where;
+        FILE *left = file_with(pairs[i][0], 4);
+        FILE *right = file_with(pairs[i][1], 4);
+        EXPECT(bl_output_compare(left, right, &none, &where) ==
+               BL_SAME_NOTHING);
+        EXPECT(where && (i > 0 || strstr(where, "behind a zero byte")));
+        free(where);
+        fclose(left);
+        fclose(right);
+    }
+}
+
 static void ratios_are_of_pairs(void) {
     const double a[] = {1, 4, 9, 16, 25};
     const double b[] = {2, 8, 18, 32, 50};
@@ -177,6 +201,7 @@ static void nearest_word_is_near(void) {
 int main(void) {
     output_masks_times_and_memory_only();
     output_is_judged_in_four_steps();
+    output_that_is_no_text_must_be_equal();
     ratios_are_of_pairs();
     json_values_are_found();
     json_survives_mangled_lines();

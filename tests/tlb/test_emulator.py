@@ -339,7 +339,12 @@ def test_faults_of_users_are_one_line(tmp_path: Path) -> None:
 
 
 def test_a_missing_emulator_is_named(tmp_path: Path) -> None:
-    done = run("--by=emulator", WALKER, "sweep", "1", "1", env={"PATH": "/no"})
+    old, new = tmp_path / "old.json", tmp_path / "new.svg"
+    old.write_text("old")
+    files = (f"--json={old}", f"--flame={new}")
+    words = ("--by=emulator", *files, WALKER, "sweep", "1", "1")
+    done = run(*words, env={"PATH": "/no"})
+    assert (old.read_text(), new.exists()) == ("old", False)
     assert done.returncode == 3
     assert done.stderr.count("\n") == 1
     assert "install the package qemu-user" in done.stderr

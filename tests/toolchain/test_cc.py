@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -101,8 +102,24 @@ def test_off_runs_on_the_malloc_of_the_libc(
 ) -> None:
     program = which(shape, tmp_path)
     assert (run(program).status, run(program).out) == (0, "bigleaf\n")
-    ended = run(program, env={"BIGLEAF": "off"})
-    assert (ended.status, ended.out) == (0, "libc\n")
+    for off in ("off", "0"):
+        ended = run(program, env={"BIGLEAF": off})
+        assert (ended.status, ended.out) == (0, "libc\n")
+        said = run(COMMAND, "doctor", program, env={"BIGLEAF": off}).out
+        assert "BIGLEAF=off switches it off now" in said
+
+
+def test_the_report_names_the_program_and_no_copy(tmp_path: Path) -> None:
+    """Its text may be mapped from a copy that another folder has."""
+    program = which((), tmp_path)
+    lines = tmp_path / "lines"
+    run(program, env={"BIGLEAF_REPORT": str(lines)})
+    (line,) = lines.read_text().splitlines()
+    assert json.loads(line)["exe"] == str(program)
+    report = tmp_path / "report"
+    run(COMMAND, "run", f"--report={report}", "--json", program)
+    (process,) = json.loads(report.read_text())["processes"]
+    assert process["exe"] == str(program)
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=" ".join)
