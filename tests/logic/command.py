@@ -4,6 +4,7 @@
 that are not to be had, files and options that are wrong, long clauses."""
 import argparse
 import pathlib
+import select
 import subprocess
 import sys
 import tempfile
@@ -161,6 +162,19 @@ def options(c: Command) -> None:
         c.expect(2, usage, "bench", "table1", "--only=left-grid", wrong)
 
 
+def conversation(c: Command) -> None:
+    """A program behind a pipe gets its answer before it says more."""
+    goal = "repeat, read(X), print(got(X)), nl, flush_output, X == end"
+    with subprocess.Popen([c.binary, "-g", goal], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          text=True) as program:
+        for say, want in ("a.", "got(a)"), ("f(\nX) .", "got(f(_"), ("end.", "got(end)"):
+            program.stdin.write(say + "\n")
+            program.stdin.flush()
+            if not select.select([program.stdout], [], [], 30)[0]:
+                program.kill()
+            c.same(say, program.stdout.readline()[:len(want)], want)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("leaflog")
@@ -176,6 +190,7 @@ def main() -> int:
         long_body(c)
         messages(c)
         options(c)
+        conversation(c)
     print(f"{c.failures} failures")
     return 1 if c.failures else 0
 
