@@ -320,11 +320,10 @@ static bool atom_as_operand(struct parser *p, bl_word a) {
         push_wait(p, (struct waiting){.kind = FUNCTION, .name = a});
         return true;
     }
-    const bool plain = p->token.kind == BL_TOKEN_ATOM;
     const bool number_next =
         (p->ahead.kind == BL_TOKEN_INT || p->ahead.kind == BL_TOKEN_FLOAT) &&
         !p->ahead.layout_before;
-    if (plain && a == BL_ATOM(minus) && number_next) {
+    if (p->token.kind == BL_TOKEN_ATOM && a == BL_ATOM(minus) && number_next) {
         advance(p);
         if (p->failed || !has_room(p, 2))
             return false;
@@ -335,7 +334,7 @@ static bool atom_as_operand(struct parser *p, bl_word a) {
                      0);
         return false;
     }
-    if (plain && bl_op_find(a, BL_PREFIX, &o) && !cannot_begin(&p->ahead)) {
+    if (bl_op_find(a, BL_PREFIX, &o) && !cannot_begin(&p->ahead)) {
         push_wait(p, (struct waiting){
                          .kind = OPERATOR, .name = a, .op = o, .prefix = true});
         return true;
