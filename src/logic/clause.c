@@ -310,8 +310,8 @@ static void compile_users(struct bl_machine *m, struct bl_pred *p) {
 
 // What the compiler knows by name: control, and [File|Files].
 static bool is_control(bl_word functor) {
-    static const char *const names[] = {",",   ";", "->", "*->",
-                                        "\\+", "!", ":",  "."};
+    static const char *const names[] = {",",   ";", "|", "->", "*->",
+                                        "\\+", "!", ":", "."};
     const char *const name = bl_atom_text(bl_functor_name(functor));
     for (size_t i = 0; i < BL_ARRAY_LEN(names); i++) {
         if (strcmp(name, names[i]) == 0)

@@ -346,6 +346,10 @@ static void place(struct bl_compiler *c, size_t label) {
         bl_place_label(c, label);
 }
 
+static bool is_disjunction(bl_word t) {
+    return is_term(t, BL_ATOM_semicolon, 2) || is_term(t, BL_ATOM_bar, 2);
+}
+
 static bool has_cut(bl_word t) {
     t = bl_deref(t);
     while (is_term(t, BL_ATOM_comma, 2)) {
@@ -353,7 +357,7 @@ static bool has_cut(bl_word t) {
             return true;
         t = bl_deref(bl_ptr(t)[2]);
     }
-    return t == BL_ATOM(cut) || is_term(t, BL_ATOM_semicolon, 2);
+    return t == BL_ATOM(cut) || is_disjunction(t);
 }
 
 // The condition and what follows it, up to the else branch. A cut in the
@@ -465,7 +469,7 @@ static bool as_branches(bl_word t, struct branches *b) {
         return true;
     }
     bl_word first = t;
-    const bool disjunction = is_term(t, BL_ATOM_semicolon, 2);
+    const bool disjunction = is_disjunction(t);
     if (disjunction) {
         first = bl_deref(bl_ptr(t)[1]);
         b->otherwise = bl_ptr(t)[2];

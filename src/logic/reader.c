@@ -531,7 +531,7 @@ static bool separator(struct parser *p) {
         unexpected(p, "an operator is expected, not");
         return false;
     }
-    return infix(p, comma ? name : BL_ATOM(semicolon), o);
+    return infix(p, name, o);
 }
 
 static bool operator(struct parser *p) {

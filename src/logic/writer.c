@@ -413,7 +413,7 @@ static void compound(struct writer *w, bl_word t, uint32_t place) {
 }
 
 static void write_operator(struct writer *w, bl_word name, bool postfix) {
-    if (name == BL_ATOM(comma)) {
+    if (name == BL_ATOM(comma) || name == BL_ATOM(bar)) {
         bl_out_bytes(w->o, bl_atom_text(name), 1);
         return;
     }
