@@ -541,8 +541,10 @@ static int power(struct bl_machine *m, enum bl_known_atom op, struct bl_num a,
 static int negate(struct bl_machine *m, struct bl_num a, struct bl_num *out) {
     if (a.kind == BL_NUM_BIG)
         return bl_big_apply_one(m, BL_ATOM_minus, a, out);
-    return a.kind == BL_NUM_FLOAT ? set_float(m, -a.d, out)
-                                  : set_int(m, -a.i, out);
+    if (a.kind != BL_NUM_FLOAT)
+        return set_int(m, -a.i, out);
+    *out = (struct bl_num){.kind = BL_NUM_FLOAT, .d = -a.d}; // -inf is none new
+    return BL_TRUE;
 }
 
 static int one_number(struct bl_machine *m, enum bl_known_atom op,

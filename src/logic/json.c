@@ -8,6 +8,7 @@
 #include "logic/acyclic.h"
 
 #include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 
 struct item {
@@ -40,6 +41,13 @@ static void string(struct bl_out *o, const char *s, size_t n) {
     bl_out_char(o, '"');
 }
 
+// JSON has no infinite numbers.
+static void number(struct json *j, double d) {
+    bl_out_str(j->o, isfinite(d) ? "" : "{\"float\":\"");
+    bl_write_float(j->o, d);
+    bl_out_str(j->o, isfinite(d) ? "" : "\"}");
+}
+
 static void atomic(struct json *j, bl_word t) {
     if (t == BL_ATOM(nil)) {
         bl_out_str(j->o, "[]");
@@ -48,7 +56,7 @@ static void atomic(struct json *j, bl_word t) {
     } else if (bl_is_integer(t)) {
         bl_write_integer(j->o, t, 10);
     } else if (bl_is_float(t)) {
-        bl_write_float(j->o, bl_float_value(t));
+        number(j, bl_float_value(t));
     } else {
         bl_out_str(j->o, "{\"var\":\"_\"}");
     }

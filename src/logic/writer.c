@@ -124,13 +124,17 @@ void bl_write_atom(struct bl_out *o, bl_word atom, bool quoted) {
 
 void bl_write_float(struct bl_out *o, double d) {
     char text[40];
+    if (!isfinite(d)) { // as the reader knows them
+        bl_out_str(o, isnan(d) ? "1.5NaN" : d < 0 ? "-1.0Inf" : "1.0Inf");
+        return;
+    }
     // 15 digits name every double, but for those below the normal ones
     for (int digits = fabs(d) < DBL_MIN ? 1 : 15; digits <= 17; digits++) {
         snprintf(text, sizeof text, "%.*g", digits, d);
         if (strtod(text, NULL) == d)
             break;
     }
-    if (strpbrk(text, ".ein") == NULL) {
+    if (strpbrk(text, ".e") == NULL) {
         strcat(text, ".0");
     }
     char *const e = strchr(text, 'e');
