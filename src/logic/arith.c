@@ -7,6 +7,7 @@
 
 #include "logic/bigint.h"
 #include "logic/error.h"
+#include "logic/memory.h"
 #include "logic/record.h"
 
 #include <math.h>
@@ -627,7 +628,7 @@ static void push_number(struct numbers *s, struct bl_num x) {
     if (s->n == s->capacity) {
         struct bl_num *const p =
             malloc(s->capacity * 2 * sizeof(struct bl_num));
-        BL_CHECK(p != NULL);
+        bl_must_have(p);
         __builtin_memcpy(p, s->num, s->n * sizeof(struct bl_num));
         if (s->num != s->small)
             free(s->num);

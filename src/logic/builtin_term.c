@@ -5,6 +5,7 @@
 #include "logic/acyclic.h"
 #include "logic/builtin.h"
 #include "logic/compare.h"
+#include "logic/memory.h"
 
 #include <stdlib.h>
 
@@ -312,7 +313,7 @@ static bool collect(struct bl_machine *m, bl_word v, void *arg) {
     if (c->n == c->capacity) {
         c->capacity = c->capacity * 2 + 16;
         c->var = realloc(c->var, c->capacity * sizeof *c->var);
-        BL_CHECK(c->var != NULL);
+        bl_must_have(c->var);
     }
     c->var[c->n++] = v;
     *bl_ptr(v) = bl_level(0);

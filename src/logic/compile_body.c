@@ -10,6 +10,7 @@
 #include "logic/compile.h"
 
 #include "logic/goal.h"
+#include "logic/memory.h"
 #include "logic/record.h"
 
 #include <stdlib.h>
@@ -284,7 +285,7 @@ static bool test(struct bl_compiler *c, const struct inline_test *t,
 
 static uint8_t *save_seen(const struct bl_compiler *c) {
     uint8_t *const seen = malloc(c->vars + 1);
-    BL_CHECK(seen != NULL);
+    bl_must_have(seen);
     for (size_t i = 0; i < c->vars; i++)
         seen[i] = c->var[i].seen;
     return seen;
@@ -300,7 +301,7 @@ static void restore_seen(struct bl_compiler *c, const uint8_t *seen) {
 static void init_shared(struct bl_compiler *c, const struct branches *b,
                         size_t end_goal) {
     uint8_t *const marks = calloc(c->vars + 1, 1);
-    BL_CHECK(marks != NULL);
+    bl_must_have(marks);
     if (b->condition != 0)
         mark_vars(c, b->condition, marks, 1);
     mark_vars(c, b->then, marks, 1);

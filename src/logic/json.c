@@ -6,6 +6,7 @@
 #include "logic/json.h"
 
 #include "logic/acyclic.h"
+#include "logic/memory.h"
 
 #include <stdio.h>
 #include <math.h>
@@ -27,7 +28,7 @@ static void push(struct json *j, struct item i) {
     if (j->items == j->capacity) {
         j->capacity = j->capacity * 2 + 64;
         j->item = realloc(j->item, j->capacity * sizeof *j->item);
-        BL_CHECK(j->item != NULL);
+        bl_must_have(j->item);
     }
     j->item[j->items++] = i;
 }

@@ -12,6 +12,7 @@
 
 #include "logic/bigint.h"
 #include "logic/error.h"
+#include "logic/memory.h"
 #include "logic/op.h"
 
 #include <stdio.h>
@@ -94,7 +95,7 @@ static void keep_text(struct parser *p) {
     if (p->ahead.bytes + 1 > p->text_capacity) {
         p->text_capacity = p->ahead.bytes * 2 + 64;
         p->text = realloc(p->text, p->text_capacity);
-        BL_CHECK(p->text != NULL);
+        bl_must_have(p->text);
     }
     if (p->ahead.text != NULL)
         memcpy(p->text, p->ahead.text, p->ahead.bytes + 1);
@@ -128,7 +129,7 @@ static void push_operand(struct parser *p, bl_word term, uint32_t priority) {
         p->operand_capacity = p->operand_capacity * 2 + 32;
         p->operand =
             realloc(p->operand, p->operand_capacity * sizeof *p->operand);
-        BL_CHECK(p->operand != NULL);
+        bl_must_have(p->operand);
     }
     p->operand[p->operands++] = (struct operand){term, priority};
 }
@@ -141,7 +142,7 @@ static void push_wait(struct parser *p, struct waiting w) {
     if (p->waits == p->wait_capacity) {
         p->wait_capacity = p->wait_capacity * 2 + 32;
         p->wait = realloc(p->wait, p->wait_capacity * sizeof *p->wait);
-        BL_CHECK(p->wait != NULL);
+        bl_must_have(p->wait);
     }
     w.operands = p->operands;
     w.bracket = w.kind == OPERATOR ? innermost(p) : p->waits + 1;
@@ -217,7 +218,7 @@ static void ensure_slot(struct parser *p) {
     free(p->slot);
     p->slots = p->slots == 0 ? 32 : p->slots * 2;
     p->slot = calloc(p->slots, sizeof *p->slot);
-    BL_CHECK(p->slot != NULL);
+    bl_must_have(p->slot);
     for (size_t i = 0; i < r->n_vars; i++)
         *slot_of(p, r->vars[i].name) = (uint32_t)i + 1;
 }
@@ -237,10 +238,10 @@ static bl_word variable(struct parser *p, const char *name) {
     if (r->n_vars == r->var_capacity) {
         r->var_capacity = r->var_capacity * 2 + 8;
         r->vars = realloc(r->vars, r->var_capacity * sizeof *r->vars);
-        BL_CHECK(r->vars != NULL);
+        bl_must_have(r->vars);
     }
     char *const copy = strdup(name);
-    BL_CHECK(copy != NULL);
+    bl_must_have(copy);
     r->vars[r->n_vars++] = (struct bl_read_var){copy, bl_new_var(p->m), 1,
                                                 p->token.line, p->token.column};
     *at = (uint32_t)r->n_vars;

@@ -9,6 +9,7 @@
 #include "logic/error.h"
 #include "logic/join.h"
 #include "logic/kept.h"
+#include "logic/memory.h"
 #include "logic/moded.h"
 #include "logic/record.h"
 
@@ -156,7 +157,7 @@ bool bl_goal_term(struct bl_machine *m, const struct bl_subgoal *sg,
     struct bl_pred *const p = bl_table_user(bl_subgoal_table(sg));
     const size_t n = bl_subgoal_depth(sg);
     uint64_t *const token = malloc((n + 1) * sizeof *token);
-    BL_CHECK(token != NULL);
+    bl_must_have(token);
     const uint64_t *const first = bl_subgoal_read(sg, token + n);
     bl_word args[BL_MAX_ARITY];
     bl_word key[BL_MAX_ARITY];

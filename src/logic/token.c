@@ -5,6 +5,8 @@
 //
 #include "logic/token.h"
 
+#include "logic/memory.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -100,7 +102,7 @@ static void put_byte(struct bl_lexer *x, int c) {
     if (x->used + 5 > x->capacity) {
         x->capacity = x->capacity * 2 + 64;
         x->buffer = realloc(x->buffer, x->capacity);
-        BL_CHECK(x->buffer != NULL);
+        bl_must_have(x->buffer);
     }
     x->buffer[x->used++] = (char)c;
 }

@@ -8,6 +8,7 @@
 
 #include "logic/bigint.h"
 #include "logic/error.h"
+#include "logic/memory.h"
 #include "logic/op.h"
 #include "logic/reader.h"
 #include "logic/token.h"
@@ -47,7 +48,7 @@ void bl_out_bytes(struct bl_out *o, const char *text, size_t bytes) {
     if (o->bytes + bytes + 1 > o->capacity) {
         o->capacity = (o->bytes + bytes) * 2 + 64;
         o->text = realloc(o->text, o->capacity);
-        BL_CHECK(o->text != NULL);
+        bl_must_have(o->text);
     }
     memcpy(o->text + o->bytes, text, bytes);
     o->bytes += bytes;
@@ -251,7 +252,7 @@ static void push(struct writer *w, struct item i) {
     if (w->items == w->capacity) {
         w->capacity = w->capacity * 2 + 64;
         w->item = realloc(w->item, w->capacity * sizeof *w->item);
-        BL_CHECK(w->item != NULL);
+        bl_must_have(w->item);
     }
     w->item[w->items++] = i;
 }

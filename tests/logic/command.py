@@ -162,6 +162,18 @@ def options(c: Command) -> None:
         c.expect(2, usage, "bench", "table1", "--only=left-grid", wrong)
 
 
+def no_memory(c: Command) -> None:
+    """What the machine refuses ends the program with one line, what it wrote is kept."""
+    few = "ulimit -v 200000;"
+    if c.run("--version", before=few).returncode != 0:
+        return  # a sanitizer's shadow does not fit
+    for goal in ("repeat, assertz(p(a, f(b))), fail",
+                 "repeat, findall(Y, between(1, 100000, Y), L), assertz(q(L)), fail"):
+        out = c.expect(3, "leaflog: the machine has no memory left for this program\n",
+                       "--memory=100M", "-g", f"write(begun), {goal}", before=few)
+        c.same(goal, out, "begun")
+
+
 def conversation(c: Command) -> None:
     """A program behind a pipe gets its answer before it says more."""
     goal = "repeat, read(X), print(got(X)), nl, flush_output, X == end"
@@ -190,6 +202,7 @@ def main() -> int:
         long_body(c)
         messages(c)
         options(c)
+        no_memory(c)
         conversation(c)
     print(f"{c.failures} failures")
     return 1 if c.failures else 0
