@@ -211,6 +211,10 @@ int bl_stream_write(struct bl_machine *m, struct bl_stream *s, const char *text,
                     size_t bytes) {
     if (bl_stream_enter(m, s) != BL_TRUE)
         return BL_THROW;
+    if (s->to_memory && !bl_may_write(m, s->memory.bytes + bytes)) {
+        bl_stream_leave(s);
+        return BL_THROW;
+    }
     bool written = true;
     if (s->to_memory)
         bl_out_bytes(&s->memory, text, bytes);
