@@ -227,8 +227,9 @@ nth1(I, L, X, R) :- '$var_index'(I), '$nth_rest_any'(L, X, R, 1, I).
 '$nth_rest'(I, [Y|Xs], X, [Y|Ys]) :- J is I - 1, '$nth_rest'(J, Xs, X, Ys).
 '$nth_rest_any'([X|Xs], X, Xs, I, I).
 '$nth_rest_any'([Y|Xs], X, [Y|Ys], I0, I) :- I1 is I0 + 1, '$nth_rest_any'(Xs, X, Ys, I1, I).
-last([X], X) :- !.
-last([_|Xs], X) :- last(Xs, X).
+last([X|Xs], L) :- '$last'(Xs, X, L).
+'$last'([], X, X).
+'$last'([X|Xs], _, L) :- '$last'(Xs, X, L).
 sum_list(L, S) :- '$sum'(L, 0, S).
 sumlist(L, S) :- '$sum'(L, 0, S).
 max_list([X|Xs], M) :- '$max'(Xs, X, M).
