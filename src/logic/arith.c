@@ -7,6 +7,7 @@
 
 #include "logic/bigint.h"
 #include "logic/error.h"
+#include "logic/memory.h"
 #include "logic/record.h"
 
 #include <math.h>
@@ -541,8 +542,10 @@ static int power(struct bl_machine *m, enum bl_known_atom op, struct bl_num a,
 static int negate(struct bl_machine *m, struct bl_num a, struct bl_num *out) {
     if (a.kind == BL_NUM_BIG)
         return bl_big_apply_one(m, BL_ATOM_minus, a, out);
-    return a.kind == BL_NUM_FLOAT ? set_float(m, -a.d, out)
-                                  : set_int(m, -a.i, out);
+    if (a.kind != BL_NUM_FLOAT)
+        return set_int(m, -a.i, out);
+    *out = (struct bl_num){.kind = BL_NUM_FLOAT, .d = -a.d}; // -inf is none new
+    return BL_TRUE;
 }
 
 static int one_number(struct bl_machine *m, enum bl_known_atom op,
@@ -625,7 +628,7 @@ static void push_number(struct numbers *s, struct bl_num x) {
     if (s->n == s->capacity) {
         struct bl_num *const p =
             malloc(s->capacity * 2 * sizeof(struct bl_num));
-        BL_CHECK(p != NULL);
+        bl_must_have(p);
         __builtin_memcpy(p, s->num, s->n * sizeof(struct bl_num));
         if (s->num != s->small)
             free(s->num);

@@ -7,6 +7,8 @@
 //
 #include "logic/atom.h"
 
+#include "logic/memory.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +45,7 @@ static uint32_t functors_used; // tables_lock
 
 static void *allocate(size_t count, size_t size) {
     void *const p = calloc(count, size);
-    BL_CHECK(p != NULL);
+    bl_must_have(p);
     return p;
 }
 

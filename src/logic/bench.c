@@ -14,6 +14,7 @@
 #include "logic/bench_measure.h"
 #include "logic/bench_program.h"
 #include "logic/bench_run.h"
+#include "logic/memory.h"
 #include "logic/stream.h"
 
 #include <limits.h>
@@ -166,7 +167,7 @@ static void open_table(struct table *t, bool asked, bool at_once,
                        double (*of)(const struct bl_bench_sample *)) {
     *t = (struct table){.asked = asked, .of = of};
     t->out = at_once ? stdout : open_memstream(&t->text, &t->bytes);
-    BL_CHECK(t->out != NULL);
+    bl_must_have(t->out);
 }
 
 static void end_table(struct table *t) {

@@ -9,6 +9,7 @@
 
 #include "logic/bench_program.h"
 #include "logic/engine.h"
+#include "logic/memory.h"
 #include "logic/record.h"
 #include "logic/tabling.h"
 #include "logic/worker.h"
@@ -139,7 +140,7 @@ int bl_bench_run(int argc, char **argv) {
     bl_out_fini(&text);
     const bl_word goal = bl_atom_str("run");
     struct bl_record *const r = bl_record_make(m, &goal, 1);
-    BL_CHECK(r != NULL);
+    bl_must_have(r);
     const struct run first = run_once(m, r, p.threads);
     struct rusage peak;
     getrusage(RUSAGE_SELF, &peak);

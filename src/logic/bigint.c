@@ -11,6 +11,7 @@
 #include "logic/arith.h"
 #include "logic/error.h"
 #include "logic/index.h"
+#include "logic/memory.h"
 #include "logic/writer.h"
 
 #include <gmp.h>
@@ -401,7 +402,7 @@ void bl_big_write(struct bl_out *o, bl_word big, int radix) {
     struct operand x;
     const mpz_srcptr z = view(&x, bl_num_of(big));
     char *const text = malloc(mpz_sizeinbase(z, abs(radix)) + 2);
-    BL_CHECK(text != NULL);
+    bl_must_have(text);
     bl_out_str(o, mpz_get_str(text, radix, z));
     free(text);
 }

@@ -28,7 +28,8 @@ enum body_kind {
     DISJUNCTION,
     IF_THEN,
     SOFT_IF_THEN,
-    NEGATION
+    NEGATION,
+    BAR
 };
 
 static enum body_kind kind_of(bl_word t) {
@@ -45,6 +46,8 @@ static enum body_kind kind_of(bl_word t) {
         return SOFT_IF_THEN;
     if (f == BL_FN(not_provable_1) || f == BL_FN(not_1))
         return NEGATION;
+    if (f == BL_FN(bar_2))
+        return BAR;
     if (f != BL_FN(semicolon_2))
         return PLAIN;
     const bl_word left = bl_deref(bl_ptr(t)[1]);

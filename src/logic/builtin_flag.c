@@ -5,6 +5,7 @@
 #include "logic/builtin.h"
 #include "logic/engine.h"
 #include "logic/area.h"
+#include "logic/memory.h"
 #include "logic/moded.h"
 #include "logic/reader.h"
 
@@ -54,7 +55,7 @@ static int nb_setval_2(struct bl_machine *m, bl_word *a) {
     struct bl_globals *g = find_global(m, name);
     if (g == NULL) {
         g = calloc(1, sizeof *g);
-        BL_CHECK(g != NULL);
+        bl_must_have(g);
         g->name = name;
         g->next = m->globals;
         m->globals = g;

@@ -7,6 +7,7 @@
 #include "logic/builtin.h"
 #include "logic/stream.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -304,6 +305,18 @@ static int directive(struct formatting *f, char c, int number, char fill) {
     }
 }
 
+// How often or how far: so many characters may be written.
+static int take_count(struct formatting *f, int64_t count, int *number) {
+    if (count > INT_MAX / 4) {
+        bl_throw_resource(f->m, "memory");
+        return BL_THROW;
+    }
+    *number = (int)(count < -1 ? -1 : count);
+    return count <= 0 || bl_may_write(f->m, f->out.bytes + 4 * (size_t)count)
+               ? BL_TRUE
+               : BL_THROW;
+}
+
 // The number in front of a directive: digits, `c (a character), or * (an
 // argument).
 static int numeric_argument(struct formatting *f, const char **p, int *number,
@@ -319,12 +332,13 @@ static int numeric_argument(struct formatting *f, const char **p, int *number,
         int64_t i;
         if (argument(f, &t) != BL_TRUE || bl_take_int(f->m, t, &i) != BL_TRUE)
             return BL_THROW;
-        *number = (int)i;
         *p += 1;
+        return take_count(f, i, number);
     } else if (**p >= '0' && **p <= '9') {
-        *number = (int)strtol(*p, NULL, 10);
+        const long count = strtol(*p, NULL, 10);
         while (**p >= '0' && **p <= '9')
             *p += 1;
+        return take_count(f, count, number);
     }
     return BL_TRUE;
 }

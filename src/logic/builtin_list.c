@@ -5,6 +5,7 @@
 #include "logic/arith.h"
 #include "logic/builtin.h"
 #include "logic/compare.h"
+#include "logic/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -110,7 +111,7 @@ static int sort_list(struct sorting *s, bl_word in, bool unique, bl_word out) {
             r = bl_throw_type(m, BL_ATOM_compound, t);
     }
     bl_word *const other = malloc((n + 1) * sizeof *other);
-    BL_CHECK(other != NULL);
+    bl_must_have(other);
     if (r == BL_TRUE && !bl_heap_ensure(m, 2 * n + 2))
         r = BL_THROW;
     if (r == BL_TRUE) {

@@ -8,6 +8,7 @@
 #include "logic/queue.h"
 
 #include "logic/builtin.h"
+#include "logic/memory.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -48,7 +49,7 @@ struct bl_queue *bl_queue_new(bl_word name, int64_t max) {
     const bool exists = q != NULL;
     if (!exists) {
         q = calloc(1, sizeof *q);
-        BL_CHECK(q != NULL);
+        bl_must_have(q);
         pthread_mutex_init(&q->lock, NULL);
         pthread_cond_init(&q->changed, NULL);
         q->name = name;

@@ -185,9 +185,18 @@ static int open_string_2(struct bl_machine *m, bl_word *a) {
 
 // ---- characters
 
+// Whether the bytes that are there begin a character and do not end it.
+static bool is_cut(const struct bl_source *s) {
+    const size_t left = s->length - s->at;
+    const unsigned char c = left > 0 ? (unsigned char)s->text[s->at] : 0;
+    return left < (c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1);
+}
+
 static int next_code(struct bl_stream *s, bool take) {
     struct bl_source *const t = &s->source;
-    if (t->at == t->length && !bl_stream_more(s))
+    while (is_cut(t) && bl_stream_more(s)) {
+    }
+    if (t->at == t->length)
         return -1;
     const char *p = t->text + t->at;
     const uint32_t code = bl_utf8_get(&p, t->text + t->length);
@@ -397,40 +406,49 @@ static int take_options(struct bl_machine *m, bl_word options,
     return BL_TRUE;
 }
 
+// Whether what was read may only be the beginning. A term or an error that ends
+// where the text does may have been read from half a token.
+static bool may_go_on(const struct bl_stream *s, enum bl_read_status status,
+                      const struct bl_read_result *r) {
+    return status == BL_READ_EOF || r->error.incomplete ||
+           (!s->interactive && s->source.at == s->source.length);
+}
+
+// As bl_read_term, of all that the stream has.
+static enum bl_read_status read_whole(struct bl_machine *m, struct bl_stream *s,
+                                      struct bl_read_result *r) {
+    for (;;) {
+        const struct bl_source start = s->source;
+        const enum bl_read_status status = bl_read_term(m, &s->source, r);
+        if (!may_go_on(s, status, r))
+            return status;
+        const struct bl_source end = s->source;
+        s->source.at = start.at;
+        s->source.line = start.line;
+        s->source.line_start = start.line_start;
+        if (!bl_stream_more(s)) {
+            s->source = end;
+            return status;
+        }
+        bl_read_result_fini(r);
+    }
+}
+
 static int read_entered(struct bl_machine *m, struct bl_stream *s, bl_word out,
                         bl_word options) {
     struct bl_read_result r;
-    for (;;) {
-        const struct bl_source start = s->source;
-        const enum bl_read_status status = bl_read_term(m, &s->source, &r);
-        if (status == BL_READ_TERM) {
-            int ok = bl_answer(m, out, r.term);
-            if (ok == BL_TRUE && options != 0)
-                ok = take_options(m, options, &r);
-            bl_read_result_fini(&r);
-            return ok;
-        }
-        // what was read so far may only be the beginning
-        const bool more = status == BL_READ_EOF || r.error.incomplete;
-        if (more) {
-            const struct bl_source end = s->source;
-            s->source.at = start.at;
-            s->source.line = start.line;
-            s->source.line_start = start.line_start;
-            if (bl_stream_more(s)) {
-                bl_read_result_fini(&r);
-                continue;
-            }
-            s->source.at = end.at;
-            s->source.line = end.line;
-            s->source.line_start = end.line_start;
-        }
-        const struct bl_read_error e = r.error;
-        bl_read_result_fini(&r);
-        if (status == BL_READ_EOF)
-            return bl_answer(m, out, BL_ATOM(end_of_file));
-        return syntax_error(m, s, &e);
-    }
+    const enum bl_read_status status = read_whole(m, s, &r);
+    int ok = BL_THROW;
+    if (status == BL_READ_ERROR)
+        ok = syntax_error(m, s, &r.error);
+    else if (status == BL_READ_EOF)
+        ok = bl_answer(m, out, BL_ATOM(end_of_file));
+    else
+        ok = bl_answer(m, out, r.term);
+    if (ok == BL_TRUE && options != 0)
+        ok = take_options(m, options, &r);
+    bl_read_result_fini(&r);
+    return ok;
 }
 
 static int read_with(struct bl_machine *m, struct bl_stream *s, bl_word out,

@@ -5,6 +5,7 @@
 #include "logic/acyclic.h"
 #include "logic/builtin.h"
 #include "logic/compare.h"
+#include "logic/memory.h"
 
 #include <stdlib.h>
 
@@ -241,18 +242,26 @@ static int univ_make(struct bl_machine *m, const bl_word *a) {
     return r;
 }
 
+// What the list is unified with; where it is none, that is an error.
+static int univ_answer(struct bl_machine *m, bl_word list, bl_word parts) {
+    bl_word tail = bl_deref(list);
+    if (bl_list_length(&tail) >= 0 && !bl_is_var(tail) && tail != BL_ATOM(nil))
+        return bl_throw_type(m, BL_ATOM_list, bl_deref(list));
+    return bl_answer(m, list, parts);
+}
+
 static int univ_2(struct bl_machine *m, bl_word *a) {
     const bl_word t = bl_deref(a[0]);
     if (bl_is_var(t))
         return univ_make(m, a);
     if (!bl_is_compound(t))
-        return bl_answer(m, a[1], bl_list_cell(m, t, BL_ATOM(nil)));
+        return univ_answer(m, a[1], bl_list_cell(m, t, BL_ATOM(nil)));
     const bl_word f = bl_term_functor(t);
     if (!bl_heap_ensure(m, 2 * (size_t)bl_functor_arity(f) + 4))
         return BL_THROW;
     const bl_word args =
         bl_make_list(m, bl_term_args(t), bl_functor_arity(f), BL_ATOM(nil));
-    return bl_answer(m, a[1], bl_list_cell(m, bl_functor_name(f), args));
+    return univ_answer(m, a[1], bl_list_cell(m, bl_functor_name(f), args));
 }
 
 static int copy_term_2(struct bl_machine *m, bl_word *a) {
@@ -312,7 +321,7 @@ static bool collect(struct bl_machine *m, bl_word v, void *arg) {
     if (c->n == c->capacity) {
         c->capacity = c->capacity * 2 + 16;
         c->var = realloc(c->var, c->capacity * sizeof *c->var);
-        BL_CHECK(c->var != NULL);
+        bl_must_have(c->var);
     }
     c->var[c->n++] = v;
     *bl_ptr(v) = bl_level(0);

@@ -8,6 +8,7 @@
 #include "logic/builtin.h"
 #include "logic/engine.h"
 #include "logic/limit.h"
+#include "logic/memory.h"
 #include "logic/message.h"
 #include "logic/queue.h"
 #include "logic/stream.h"
@@ -54,7 +55,7 @@ static struct bl_worker *new_worker(bl_word alias) {
     if (q == NULL)
         return NULL;
     struct bl_worker *const w = calloc(1, sizeof *w);
-    BL_CHECK(w != NULL);
+    bl_must_have(w);
     w->name = name;
     w->status = -1;
     w->queue = q;
@@ -355,7 +356,7 @@ static int worse(int a, int b) {
 static struct bl_record *copy_record(const struct bl_record *r) {
     const size_t bytes = sizeof *r + r->words * sizeof(bl_word);
     struct bl_record *const copy = malloc(bytes);
-    BL_CHECK(copy != NULL);
+    bl_must_have(copy);
     memcpy(copy, r, bytes);
     return copy;
 }
@@ -426,7 +427,8 @@ struct bl_worker_report bl_workers_run(struct bl_machine *m,
     struct bl_worker_report *const report =
         calloc((size_t)threads, sizeof *report);
     struct bl_worker **const w = calloc((size_t)threads, sizeof *w);
-    BL_CHECK(report != NULL && w != NULL);
+    bl_must_have(report);
+    bl_must_have(w);
     const double start_time = now_seconds();
     bl_limit_catch_interrupts(m);
     const int n = launch_all(w, threads, goal, report);

@@ -127,10 +127,16 @@ static int tab(struct bl_machine *m, struct bl_stream *s, bl_word *a) {
         return bl_throw_type(m, BL_ATOM_integer, a[0]);
     if (n.kind == BL_NUM_BIG)
         return bl_num_sign(n) < 0 ? BL_TRUE : bl_throw_resource(m, "memory");
-    int r = BL_TRUE;
-    for (int64_t i = 0; i < n.i && r == BL_TRUE; i++)
-        r = bl_stream_write(m, s, " ", 1);
-    return r;
+    char blanks[4096];
+    memset(blanks, ' ', sizeof blanks);
+    for (int64_t left = n.i; left > 0; left -= (int64_t)sizeof blanks) {
+        const size_t bytes =
+            left < (int64_t)sizeof blanks ? (size_t)left : sizeof blanks;
+        if (!bl_may_write(m, bytes) || // it is long enough for a limit
+            bl_stream_write(m, s, blanks, bytes) != BL_TRUE)
+            return BL_THROW;
+    }
+    return BL_TRUE;
 }
 
 BL_ON_OUTPUT(tab_1, tab_2, tab)

@@ -5,6 +5,7 @@
 #include "logic/clause.h"
 
 #include "logic/engine.h"
+#include "logic/memory.h"
 #include "logic/moded.h"
 #include "logic/index.h"
 #include "logic/record.h"
@@ -22,7 +23,7 @@ static _Atomic(struct bl_pred *) all_preds; // written under preds_lock
 
 static struct bl_pred *new_pred(bl_word functor) {
     struct bl_pred *const p = calloc(1, sizeof *p);
-    BL_CHECK(p != NULL);
+    bl_must_have(p);
     p->functor = functor;
     p->arity = bl_functor_arity(functor);
     p->table_design = -1;
@@ -79,7 +80,7 @@ static void make_table(struct bl_pred *p, int design) {
                                            ? (enum bl_table_design)design
                                            : bl_engine.table_options.design;
     p->table = bl_table_new(bl_engine.space, name, which, p);
-    BL_CHECK(p->table != NULL);
+    bl_must_have(p->table);
 }
 
 void bl_pred_make_tabled(struct bl_pred *p, int design,
@@ -310,8 +311,8 @@ static void compile_users(struct bl_machine *m, struct bl_pred *p) {
 
 // What the compiler knows by name: control, and [File|Files].
 static bool is_control(bl_word functor) {
-    static const char *const names[] = {",",   ";", "->", "*->",
-                                        "\\+", "!", ":",  "."};
+    static const char *const names[] = {",",   ";", "|", "->", "*->",
+                                        "\\+", "!", ":", "."};
     const char *const name = bl_atom_text(bl_functor_name(functor));
     for (size_t i = 0; i < BL_ARRAY_LEN(names); i++) {
         if (strcmp(name, names[i]) == 0)

@@ -10,6 +10,7 @@
 //
 #include "logic/compile.h"
 
+#include "logic/memory.h"
 #include "logic/record.h"
 
 #include <stdlib.h>
@@ -21,7 +22,7 @@ void bl_emit(struct bl_compiler *c, bl_word w) {
     if (c->used == c->capacity) {
         c->capacity = c->capacity * 2 + 64;
         c->code = realloc(c->code, c->capacity * sizeof(bl_word));
-        BL_CHECK(c->code != NULL);
+        bl_must_have(c->code);
     }
     c->code[c->used++] = w;
 }
@@ -30,7 +31,7 @@ static void push_size(size_t **list, size_t *n, size_t *capacity, size_t x) {
     if (*n == *capacity) {
         *capacity = *capacity * 2 + 16;
         *list = realloc(*list, *capacity * sizeof **list);
-        BL_CHECK(*list != NULL);
+        bl_must_have(*list);
     }
     (*list)[(*n)++] = x;
 }
@@ -63,7 +64,7 @@ static void number_var(struct bl_compiler *c, bl_word var) {
     if (c->vars == c->var_capacity) {
         c->var_capacity = c->var_capacity * 2 + 16;
         c->var = realloc(c->var, c->var_capacity * sizeof c->var[0]);
-        BL_CHECK(c->var != NULL);
+        bl_must_have(c->var);
     }
     c->var[c->vars] = (struct bl_cvar){
         .cell = bl_ptr(var), .head_arg = -1, .goal_arg = -1, .at = -1};
@@ -181,7 +182,7 @@ static void generate(struct bl_compiler *c, bl_word head, bl_word body) {
 
 static bl_word *finished_code(struct bl_compiler *c) {
     bl_word *const code = malloc(c->used * sizeof(bl_word));
-    BL_CHECK(code != NULL);
+    bl_must_have(code);
     memcpy(code, c->code, c->used * sizeof(bl_word));
     for (size_t i = 0; i < c->fixups; i++) {
         const size_t at = c->fixup[i];
@@ -196,7 +197,7 @@ static struct bl_clause *new_clause(struct bl_pred *p, bl_word head) {
     for (uint32_t i = 0; i < p->arity && i < BL_INDEXED_ARGS; i++)
         inner |= (uint8_t)(bl_is_compound(bl_deref(args[i])) << i);
     struct bl_clause *const cl = bl_clause_new(p, inner);
-    BL_CHECK(cl != NULL);
+    bl_must_have(cl);
     for (uint32_t i = 0; i < p->arity; i++)
         cl->key[i] = bl_key_of(bl_deref(args[i]));
     return cl;

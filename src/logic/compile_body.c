@@ -10,6 +10,7 @@
 #include "logic/compile.h"
 
 #include "logic/goal.h"
+#include "logic/memory.h"
 #include "logic/record.h"
 
 #include <stdlib.h>
@@ -284,7 +285,7 @@ static bool test(struct bl_compiler *c, const struct inline_test *t,
 
 static uint8_t *save_seen(const struct bl_compiler *c) {
     uint8_t *const seen = malloc(c->vars + 1);
-    BL_CHECK(seen != NULL);
+    bl_must_have(seen);
     for (size_t i = 0; i < c->vars; i++)
         seen[i] = c->var[i].seen;
     return seen;
@@ -300,7 +301,7 @@ static void restore_seen(struct bl_compiler *c, const uint8_t *seen) {
 static void init_shared(struct bl_compiler *c, const struct branches *b,
                         size_t end_goal) {
     uint8_t *const marks = calloc(c->vars + 1, 1);
-    BL_CHECK(marks != NULL);
+    bl_must_have(marks);
     if (b->condition != 0)
         mark_vars(c, b->condition, marks, 1);
     mark_vars(c, b->then, marks, 1);
@@ -346,6 +347,10 @@ static void place(struct bl_compiler *c, size_t label) {
         bl_place_label(c, label);
 }
 
+static bool is_disjunction(bl_word t) {
+    return is_term(t, BL_ATOM_semicolon, 2) || is_term(t, BL_ATOM_bar, 2);
+}
+
 static bool has_cut(bl_word t) {
     t = bl_deref(t);
     while (is_term(t, BL_ATOM_comma, 2)) {
@@ -353,7 +358,7 @@ static bool has_cut(bl_word t) {
             return true;
         t = bl_deref(bl_ptr(t)[2]);
     }
-    return t == BL_ATOM(cut) || is_term(t, BL_ATOM_semicolon, 2);
+    return t == BL_ATOM(cut) || is_disjunction(t);
 }
 
 // The condition and what follows it, up to the else branch. A cut in the
@@ -465,7 +470,7 @@ static bool as_branches(bl_word t, struct branches *b) {
         return true;
     }
     bl_word first = t;
-    const bool disjunction = is_term(t, BL_ATOM_semicolon, 2);
+    const bool disjunction = is_disjunction(t);
     if (disjunction) {
         first = bl_deref(bl_ptr(t)[1]);
         b->otherwise = bl_ptr(t)[2];

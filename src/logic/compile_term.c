@@ -5,6 +5,7 @@
 // the last argument goes on in place: a list of any length needs no register.
 //
 #include "logic/compile.h"
+#include "logic/memory.h"
 
 #include <stdlib.h>
 
@@ -25,7 +26,7 @@ static void push_pending(struct bl_compiler *c, int x, bl_word term) {
         c->pending_capacity = c->pending_capacity * 2 + 16;
         c->pending =
             realloc(c->pending, c->pending_capacity * sizeof c->pending[0]);
-        BL_CHECK(c->pending != NULL);
+        bl_must_have(c->pending);
     }
     c->pending[c->pendings++] = (struct bl_pending){x, term};
 }

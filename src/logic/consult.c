@@ -7,6 +7,7 @@
 #include "logic/clause.h"
 #include "logic/engine.h"
 #include "logic/error.h"
+#include "logic/memory.h"
 #include "logic/reader.h"
 #include "logic/record.h"
 #include "logic/writer.h"
@@ -489,7 +490,7 @@ char *bl_file_contents(const char *path, size_t *length) {
     size_t used = 0;
     size_t capacity = 65536;
     char *text = malloc(capacity + 1);
-    BL_CHECK(text != NULL);
+    bl_must_have(text);
     for (;;) {
         const size_t n = fread(text + used, 1, capacity - used, f);
         used += n;
@@ -498,7 +499,7 @@ char *bl_file_contents(const char *path, size_t *length) {
         if (used == capacity) {
             capacity *= 2;
             text = realloc(text, capacity + 1);
-            BL_CHECK(text != NULL);
+            bl_must_have(text);
         }
     }
     const int error = ferror(f) != 0 ? errno : 0; // a folder, say

@@ -7,6 +7,7 @@
 //
 #include "logic/builtin.h"
 #include "logic/engine.h"
+#include "logic/memory.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -122,7 +123,7 @@ static void keep(struct rows *r, struct bl_clause *fact) {
     if (r->facts == r->capacity) {
         r->capacity = r->capacity * 2 + 256;
         r->fact = realloc(r->fact, r->capacity * sizeof(struct bl_clause *));
-        BL_CHECK(r->fact != NULL);
+        bl_must_have(r->fact);
     }
     r->fact[r->facts++] = fact;
 }

@@ -6,6 +6,7 @@
 //
 #include "logic/error.h"
 
+#include "logic/memory.h"
 #include "logic/record.h"
 
 #include <stdlib.h>
@@ -97,7 +98,7 @@ int bl_throw_stratification(struct bl_machine *m, bl_word goal,
 static struct bl_record *new_record(uint32_t words) {
     struct bl_record *const r =
         malloc(sizeof(struct bl_record) + words * sizeof(bl_word));
-    BL_CHECK(r != NULL);
+    bl_must_have(r);
     *r = (struct bl_record){.words = words, .roots = 1};
     return r;
 }

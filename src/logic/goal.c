@@ -23,7 +23,8 @@ static bool is_control(bl_word functor) {
     const uint32_t n = bl_functor_arity(functor);
     if (n == 2)
         return name == BL_ATOM(comma) || name == BL_ATOM(semicolon) ||
-               name == BL_ATOM(arrow) || name == BL_ATOM(softarrow);
+               name == BL_ATOM(bar) || name == BL_ATOM(arrow) ||
+               name == BL_ATOM(softarrow);
     if (n == 1)
         return name == BL_ATOM(not_provable) || name == BL_ATOM(not );
     return n == 0 && name == BL_ATOM(cut);

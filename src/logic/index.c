@@ -10,6 +10,7 @@
 // Source: the multi-argument indexing of YAP [SantosCosta-2007].
 //
 #include "logic/index.h"
+#include "logic/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +35,7 @@ static uint32_t inner_place(uint32_t arg, uint32_t i) {
 static struct bl_clauses *new_clauses(uint32_t capacity) {
     struct bl_clauses *const l =
         calloc(1, sizeof *l + capacity * sizeof l->item[0]);
-    BL_CHECK(l != NULL);
+    bl_must_have(l);
     l->capacity = capacity;
     return l;
 }

@@ -6,9 +6,10 @@
 #include "logic/json.h"
 
 #include "logic/acyclic.h"
+#include "logic/memory.h"
 
-#include <math.h>
 #include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 
 struct item {
@@ -27,7 +28,7 @@ static void push(struct json *j, struct item i) {
     if (j->items == j->capacity) {
         j->capacity = j->capacity * 2 + 64;
         j->item = realloc(j->item, j->capacity * sizeof *j->item);
-        BL_CHECK(j->item != NULL);
+        bl_must_have(j->item);
     }
     j->item[j->items++] = i;
 }
@@ -41,6 +42,13 @@ static void string(struct bl_out *o, const char *s, size_t n) {
     bl_out_char(o, '"');
 }
 
+// JSON has no infinite numbers.
+static void number(struct json *j, double d) {
+    bl_out_str(j->o, isfinite(d) ? "" : "{\"float\":\"");
+    bl_write_float(j->o, d);
+    bl_out_str(j->o, isfinite(d) ? "" : "\"}");
+}
+
 static void atomic(struct json *j, bl_word t) {
     if (t == BL_ATOM(nil)) {
         bl_out_str(j->o, "[]");
@@ -48,12 +56,8 @@ static void atomic(struct json *j, bl_word t) {
         string(j->o, bl_atom_text(t), bl_atom_bytes(t));
     } else if (bl_is_integer(t)) {
         bl_write_integer(j->o, t, 10);
-    } else if (bl_is_float(t) && isfinite(bl_float_value(t))) {
-        bl_write_float(j->o, bl_float_value(t));
     } else if (bl_is_float(t)) {
-        bl_out_str(j->o, "{\"float\":\"");
-        bl_write_float(j->o, bl_float_value(t));
-        bl_out_str(j->o, "\"}");
+        number(j, bl_float_value(t));
     } else {
         bl_out_str(j->o, "{\"var\":\"_\"}");
     }

@@ -15,7 +15,7 @@ void bl_json_answer(struct bl_machine *m, struct bl_out *o,
                     const struct bl_read_result *query);
 // Numbers as they are, atoms as strings, lists as arrays, f(a) as
 // {"functor":"f","args":["a"]}, a variable as {"var":"_"}, a float that is no
-// number of JSON as {"float":"inf"}.
+// number of JSON as {"float":"1.0Inf"}.
 void bl_json_term(struct bl_machine *m, struct bl_out *o, bl_word t);
 
 #endif

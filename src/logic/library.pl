@@ -27,6 +27,7 @@ repeat :- repeat.
 '$body'(6, (C -> T), L) :- ( call(C) -> '$body'(T, L) ).
 '$body'(7, (C *-> T), L) :- ( call(C) *-> '$body'(T, L) ).
 '$body'(8, Not, _) :- arg(1, Not, G), tnot(G).
+'$body'(9, (A | B), L) :- '$body'((A ; B), L).
 
 catch(G, C, R) :- '$catch'(G, C, R).
 once(G) :- ( call(G) -> true ).
@@ -44,6 +45,7 @@ not(G) :- tnot(G).
 '$abstract'(T, D, A) :- C is D - 1, '$abstract_call'(C, T, A).
 A , B :- call((A, B)).
 A ; B :- call((A ; B)).
+(A | B) :- call((A | B)).
 A -> B :- call((A -> B)).
 A *-> B :- call((A *-> B)).
 forall(C, A) :- \+ ( call(C), \+ call(A) ).
@@ -225,8 +227,9 @@ nth1(I, L, X, R) :- '$var_index'(I), '$nth_rest_any'(L, X, R, 1, I).
 '$nth_rest'(I, [Y|Xs], X, [Y|Ys]) :- J is I - 1, '$nth_rest'(J, Xs, X, Ys).
 '$nth_rest_any'([X|Xs], X, Xs, I, I).
 '$nth_rest_any'([Y|Xs], X, [Y|Ys], I0, I) :- I1 is I0 + 1, '$nth_rest_any'(Xs, X, Ys, I1, I).
-last([X], X) :- !.
-last([_|Xs], X) :- last(Xs, X).
+last([X|Xs], L) :- '$last'(Xs, X, L).
+'$last'([], X, X).
+'$last'([X|Xs], _, L) :- '$last'(Xs, X, L).
 sum_list(L, S) :- '$sum'(L, 0, S).
 sumlist(L, S) :- '$sum'(L, 0, S).
 max_list([X|Xs], M) :- '$max'(Xs, X, M).
@@ -351,6 +354,7 @@ dcg_translate_rule((H --> B), (H1 :- B1)) :-
 '$dcg_body'(B, S0, S, phrase(B, S0, S)) :- var(B), !.
 '$dcg_body'((A, B), S0, S, (A1, B1)) :- !, '$dcg_body'(A, S0, S1, A1), '$dcg_body'(B, S1, S, B1).
 '$dcg_body'((A ; B), S0, S, (A1 ; B1)) :- !, '$dcg_body'(A, S0, S, A1), '$dcg_body'(B, S0, S, B1).
+'$dcg_body'((A | B), S0, S, G) :- !, '$dcg_body'((A ; B), S0, S, G).
 '$dcg_body'((A -> B), S0, S, (A1 -> B1)) :- !, '$dcg_body'(A, S0, S1, A1), '$dcg_body'(B, S1, S, B1).
 '$dcg_body'(\+ A, S0, S, (\+ A1, S0 = S)) :- !, '$dcg_body'(A, S0, _, A1).
 '$dcg_body'(!, S0, S, (!, S0 = S)) :- !.

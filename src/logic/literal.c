@@ -6,6 +6,7 @@
 //
 #include "logic/compile.h"
 
+#include "logic/memory.h"
 #include "logic/record.h"
 
 #include <stdlib.h>
@@ -102,7 +103,7 @@ bl_word bl_compile_big(struct bl_compiler *c, bl_word t) {
     if (c->analysing)
         return t;
     struct bl_literal *const l = new_literal(c, bl_boxed_words(t) + 1);
-    BL_CHECK(l != NULL);
+    bl_must_have(l);
     bl_word *top = l->word;
     return copy_box(t, &top);
 }

@@ -5,6 +5,7 @@
 #include "logic/bench.h"
 #include "logic/engine.h"
 #include "logic/limit.h"
+#include "logic/memory.h"
 #include "logic/profile.h"
 #include "logic/stream.h"
 #include "logic/toplevel.h"
@@ -180,7 +181,7 @@ static int unknown(const char *arg) {
 // 0 to go on, else one more than the status to end with.
 static int parse(struct command *c, int argc, char **argv) {
     c->files = calloc((size_t)argc, sizeof *c->files);
-    BL_CHECK(c->files != NULL);
+    bl_must_have(c->files);
     for (int i = 1; i < argc; i++) {
         const char *const arg = argv[i];
         if (strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0) {

@@ -16,6 +16,7 @@
 #include "logic/compare.h"
 #include "logic/engine.h"
 #include "logic/error.h"
+#include "logic/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -377,7 +378,7 @@ static bool read_answer(struct bl_machine *m, const struct bl_subgoal *sg,
                         size_t n) {
     const size_t deepest = bl_answer_depth_max(sg);
     uint64_t *const buffer = malloc((deepest + 1) * sizeof *buffer);
-    BL_CHECK(buffer != NULL);
+    bl_must_have(buffer);
     const uint64_t *const token = bl_answer_read_fast(
         &place->chunk->answers[place->at], buffer + deepest);
     const bool ok =
@@ -398,7 +399,7 @@ static int merge(struct bl_machine *m, const struct bl_goal *g,
     const size_t keys = n - g->pred->modes->moded;
     bl_word old[BL_MAX_ARITY];
     bl_word *const all = malloc(2 * n * sizeof *all);
-    BL_CHECK(all != NULL);
+    bl_must_have(all);
     memcpy(all, vars, n * sizeof *all);
     int r = BL_THROW;
     if (read_answer(m, g->sg, place, all + n, n)) {

@@ -15,8 +15,8 @@ static bool is_construct(bl_word goal) {
         return false;
     const bl_word f = *bl_ptr(goal);
     return f == BL_FN(comma_2) || f == BL_FN(semicolon_2) ||
-           f == BL_FN(arrow_2) || f == BL_FN(softarrow_2) ||
-           f == BL_FN(not_provable_1);
+           f == BL_FN(bar_2) || f == BL_FN(arrow_2) ||
+           f == BL_FN(softarrow_2) || f == BL_FN(not_provable_1);
 }
 
 // The goal's variables, into `var`; SIZE_MAX where there are too many.

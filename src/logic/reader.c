@@ -12,6 +12,7 @@
 
 #include "logic/bigint.h"
 #include "logic/error.h"
+#include "logic/memory.h"
 #include "logic/op.h"
 
 #include <stdio.h>
@@ -94,7 +95,7 @@ static void keep_text(struct parser *p) {
     if (p->ahead.bytes + 1 > p->text_capacity) {
         p->text_capacity = p->ahead.bytes * 2 + 64;
         p->text = realloc(p->text, p->text_capacity);
-        BL_CHECK(p->text != NULL);
+        bl_must_have(p->text);
     }
     if (p->ahead.text != NULL)
         memcpy(p->text, p->ahead.text, p->ahead.bytes + 1);
@@ -128,7 +129,7 @@ static void push_operand(struct parser *p, bl_word term, uint32_t priority) {
         p->operand_capacity = p->operand_capacity * 2 + 32;
         p->operand =
             realloc(p->operand, p->operand_capacity * sizeof *p->operand);
-        BL_CHECK(p->operand != NULL);
+        bl_must_have(p->operand);
     }
     p->operand[p->operands++] = (struct operand){term, priority};
 }
@@ -141,7 +142,7 @@ static void push_wait(struct parser *p, struct waiting w) {
     if (p->waits == p->wait_capacity) {
         p->wait_capacity = p->wait_capacity * 2 + 32;
         p->wait = realloc(p->wait, p->wait_capacity * sizeof *p->wait);
-        BL_CHECK(p->wait != NULL);
+        bl_must_have(p->wait);
     }
     w.operands = p->operands;
     w.bracket = w.kind == OPERATOR ? innermost(p) : p->waits + 1;
@@ -217,7 +218,7 @@ static void ensure_slot(struct parser *p) {
     free(p->slot);
     p->slots = p->slots == 0 ? 32 : p->slots * 2;
     p->slot = calloc(p->slots, sizeof *p->slot);
-    BL_CHECK(p->slot != NULL);
+    bl_must_have(p->slot);
     for (size_t i = 0; i < r->n_vars; i++)
         *slot_of(p, r->vars[i].name) = (uint32_t)i + 1;
 }
@@ -237,10 +238,10 @@ static bl_word variable(struct parser *p, const char *name) {
     if (r->n_vars == r->var_capacity) {
         r->var_capacity = r->var_capacity * 2 + 8;
         r->vars = realloc(r->vars, r->var_capacity * sizeof *r->vars);
-        BL_CHECK(r->vars != NULL);
+        bl_must_have(r->vars);
     }
     char *const copy = strdup(name);
-    BL_CHECK(copy != NULL);
+    bl_must_have(copy);
     r->vars[r->n_vars++] = (struct bl_read_var){copy, bl_new_var(p->m), 1,
                                                 p->token.line, p->token.column};
     *at = (uint32_t)r->n_vars;
@@ -320,11 +321,10 @@ static bool atom_as_operand(struct parser *p, bl_word a) {
         push_wait(p, (struct waiting){.kind = FUNCTION, .name = a});
         return true;
     }
-    const bool plain = p->token.kind == BL_TOKEN_ATOM;
     const bool number_next =
         (p->ahead.kind == BL_TOKEN_INT || p->ahead.kind == BL_TOKEN_FLOAT) &&
         !p->ahead.layout_before;
-    if (plain && a == BL_ATOM(minus) && number_next) {
+    if (p->token.kind == BL_TOKEN_ATOM && a == BL_ATOM(minus) && number_next) {
         advance(p);
         if (p->failed || !has_room(p, 2))
             return false;
@@ -335,7 +335,7 @@ static bool atom_as_operand(struct parser *p, bl_word a) {
                      0);
         return false;
     }
-    if (plain && bl_op_find(a, BL_PREFIX, &o) && !cannot_begin(&p->ahead)) {
+    if (bl_op_find(a, BL_PREFIX, &o) && !cannot_begin(&p->ahead)) {
         push_wait(p, (struct waiting){
                          .kind = OPERATOR, .name = a, .op = o, .prefix = true});
         return true;
@@ -532,7 +532,7 @@ static bool separator(struct parser *p) {
         unexpected(p, "an operator is expected, not");
         return false;
     }
-    return infix(p, comma ? name : BL_ATOM(semicolon), o);
+    return infix(p, name, o);
 }
 
 static bool operator(struct parser *p) {

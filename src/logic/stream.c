@@ -10,10 +10,16 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static struct bl_stream *streams[BL_STREAMS];
 static pthread_mutex_t streams_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static bool is_regular(FILE *file) {
+    struct stat st;
+    return fstat(fileno(file), &st) == 0 && S_ISREG(st.st_mode);
+}
 
 // One user of the stream that is returned is the table.
 static struct bl_stream *add_stream(const struct bl_stream *like) {
@@ -22,6 +28,7 @@ static struct bl_stream *add_stream(const struct bl_stream *like) {
         return NULL;
     *s = *like;
     s->to_memory = s->output && s->file == NULL;
+    s->by_lines = !s->output && s->file != NULL && !is_regular(s->file);
     s->source.line = 1;
     s->users = 1;
     pthread_mutex_init(&s->lock, NULL);
@@ -204,6 +211,10 @@ int bl_stream_write(struct bl_machine *m, struct bl_stream *s, const char *text,
                     size_t bytes) {
     if (bl_stream_enter(m, s) != BL_TRUE)
         return BL_THROW;
+    if (s->to_memory && !bl_may_write(m, s->memory.bytes + bytes)) {
+        bl_stream_leave(s);
+        return BL_THROW;
+    }
     bool written = true;
     if (s->to_memory)
         bl_out_bytes(&s->memory, text, bytes);
@@ -216,21 +227,38 @@ int bl_stream_write(struct bl_machine *m, struct bl_stream *s, const char *text,
     return written ? BL_TRUE : not_written(m, s);
 }
 
-// At a terminal a line at a time, so that what was typed is acted on.
-bool bl_stream_more(struct bl_stream *s) {
+// A line, and no more: whoever is at the other end may wait for what it brings.
+static size_t take_line(struct bl_stream *s) {
+    char *line = NULL;
+    size_t capacity = 0;
+    const ssize_t n = getline(&line, &capacity, s->file);
+    if (n > 0)
+        bl_out_bytes(&s->memory, line, (size_t)n);
+    free(line);
+    return n > 0 ? (size_t)n : 0;
+}
+
+// As much again as was not taken yet: who needs more looks at it all once more.
+static size_t take_block(struct bl_stream *s) {
     char buffer[8192];
-    size_t n = 0;
+    size_t left = s->source.length - s->source.at;
+    size_t taken = 0;
+    for (;;) {
+        const size_t n = fread(buffer, 1, sizeof buffer, s->file);
+        bl_out_bytes(&s->memory, buffer, n);
+        taken += n;
+        if (n < sizeof buffer || left <= n)
+            return taken;
+        left -= n;
+    }
+}
+
+bool bl_stream_more(struct bl_stream *s) {
     if (s->file == NULL)
         return false;
-    if (s->interactive) {
-        if (fgets(buffer, sizeof buffer, s->file) != NULL)
-            n = strlen(buffer);
-    } else {
-        n = fread(buffer, 1, sizeof buffer, s->file);
-    }
+    const size_t n = s->by_lines ? take_line(s) : take_block(s);
     if (n == 0)
         return false;
-    bl_out_bytes(&s->memory, buffer, n);
     s->source.text = s->memory.text;
     s->source.length = s->memory.bytes;
     return true;

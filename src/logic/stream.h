@@ -28,7 +28,8 @@ struct bl_stream {
     bool closed;    // lock
     uint32_t users; // streams_lock: machines, and the table
     pthread_mutex_t lock;
-    bool interactive;         // input: read by lines
+    bool interactive;         // input: of a terminal
+    bool by_lines;            // input: somebody may wait for what it brings
     _Atomic(uint32_t) column; // output: characters since the line began
 };
 
@@ -78,7 +79,8 @@ int bl_end_output(int status);
 // All of them, as a list.
 BL_MUST_USE bool bl_stream_list(struct bl_machine *m, bl_word *out);
 bool bl_stream_has_alias(bl_word alias);
-// Reads more text of an input stream that was entered; false at its end.
+// Reads more text of an input stream that was entered, of a pipe or a terminal
+// a line; false at its end. What it had may end within a token or character.
 bool bl_stream_more(struct bl_stream *s);
 // A stream as `like` says, which the machine keeps as one that it took; NULL:
 // there are too many.

@@ -9,6 +9,7 @@
 #include "logic/error.h"
 #include "logic/join.h"
 #include "logic/kept.h"
+#include "logic/memory.h"
 #include "logic/moded.h"
 #include "logic/record.h"
 
@@ -156,7 +157,7 @@ bool bl_goal_term(struct bl_machine *m, const struct bl_subgoal *sg,
     struct bl_pred *const p = bl_table_user(bl_subgoal_table(sg));
     const size_t n = bl_subgoal_depth(sg);
     uint64_t *const token = malloc((n + 1) * sizeof *token);
-    BL_CHECK(token != NULL);
+    bl_must_have(token);
     const uint64_t *const first = bl_subgoal_read(sg, token + n);
     bl_word args[BL_MAX_ARITY];
     bl_word key[BL_MAX_ARITY];
@@ -688,8 +689,26 @@ static void forget_work(struct bl_work *w, uint64_t dfn) {
     }
 }
 
+// The oldest goal whose answers those from `oldest` on have waited for: what
+// suspends notes it in `low`.
+static uint64_t lowest(const struct bl_tabler *t,
+                       const struct bl_goal *oldest) {
+    uint64_t low = oldest->low;
+    for (const struct bl_goal *g = t->top; g != oldest; g = g->below)
+        low = g->low < low ? g->low : low;
+    return low;
+}
+
+static bool has_younger(const struct bl_consumer *c, uint64_t dfn) {
+    while (c != NULL && c->producer->dfn < dfn)
+        c = c->next;
+    return c != NULL;
+}
+
 // Older goals must not find answers for those that go, from `oldest` on. All
-// their consumers are looked at again, which loses nothing.
+// their consumers are looked at again, which loses nothing. Where a call has
+// failed deep inside others, most go without being waited for: looking at all
+// that are older would take quadratic time.
 static void forget_younger(struct bl_tabler *t, const struct bl_goal *oldest) {
     const uint64_t dfn = oldest->dfn;
     while (t->ready != oldest->ready_mark) {
@@ -700,17 +719,20 @@ static void forget_younger(struct bl_tabler *t, const struct bl_goal *oldest) {
     }
     forget_work(&t->joins, dfn);
     forget_work(&t->calls, dfn);
-    for (struct bl_goal *g = t->top; g != NULL; g = g->below) {
+    const uint64_t low = lowest(t, oldest);
+    struct bl_goal *g = oldest->below;
+    for (; g != NULL && g->dfn >= low; g = g->below) {
         struct bl_consumer *last;
         uint64_t freed = 0;
-        if (g->dfn >= dfn)
-            continue;
         g->waiters = keep_older(g->waiters, dfn, &last, &freed);
         t->waiting -= freed;
         g->consumers = keep_older(g->consumers, dfn, &last, &freed);
         g->last_consumer = last;
         g->unvisited = g->consumers;
     }
+    for (; BL_CHECKS >= 3 && g != NULL; g = g->below)
+        BL_CHECK(!has_younger(g->consumers, dfn) &&
+                 !has_younger(g->waiters, dfn));
 }
 
 void bl_tabling_abandon(struct bl_machine *m, struct bl_choice *generator) {

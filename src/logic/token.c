@@ -5,8 +5,11 @@
 //
 #include "logic/token.h"
 
+#include "logic/memory.h"
+
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,7 +102,7 @@ static void put_byte(struct bl_lexer *x, int c) {
     if (x->used + 5 > x->capacity) {
         x->capacity = x->capacity * 2 + 64;
         x->buffer = realloc(x->buffer, x->capacity);
-        BL_CHECK(x->buffer != NULL);
+        bl_must_have(x->buffer);
     }
     x->buffer[x->used++] = (char)c;
 }
@@ -344,6 +347,19 @@ static bool is_exponent(const struct bl_source *s, size_t ahead) {
            is_digit(has_sign ? peek(s, ahead + 2) : sign);
 }
 
+// 1.0Inf and 1.5NaN, as the writer has them.
+static bool special(struct bl_source *s, struct bl_token *t) {
+    const char *const p = s->text + s->at;
+    const bool inf = s->length - s->at >= 3 && memcmp(p, "Inf", 3) == 0;
+    const bool none = s->length - s->at >= 3 && memcmp(p, "NaN", 3) == 0;
+    if ((!inf && !none) || bl_is_alnum_char(peek(s, 3)))
+        return false;
+    s->at += 3;
+    t->kind = BL_TOKEN_FLOAT;
+    t->d = inf ? HUGE_VAL : nan("");
+    return true;
+}
+
 // 1.5, 1.5e3, 1e10.
 static void fraction(struct bl_lexer *x, struct bl_token *t) {
     struct bl_source *const s = x->source;
@@ -351,6 +367,8 @@ static void fraction(struct bl_lexer *x, struct bl_token *t) {
         put_byte(x, take(s));
     while (is_digit(peek(s, 0)))
         put_byte(x, take(s));
+    if (special(s, t))
+        return;
     if (is_exponent(s, 0)) {
         put_byte(x, take(s));
         put_byte(x, take(s)); // a sign or a digit

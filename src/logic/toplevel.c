@@ -11,6 +11,7 @@
 #include "logic/engine.h"
 #include "logic/json.h"
 #include "logic/limit.h"
+#include "logic/memory.h"
 #include "logic/message.h"
 #include "logic/record.h"
 #include "logic/statistics.h"
@@ -57,7 +58,7 @@ static char *read_line(struct terminal *t, const char *prompt) {
         if (text[0] != 0)
             t->remember(text);
         char *const line = realloc(text, strlen(text) + 2);
-        BL_CHECK(line != NULL);
+        bl_must_have(line);
         strcat(line, "\n");
         return line;
     }

@@ -8,10 +8,13 @@
 
 #include "logic/bigint.h"
 #include "logic/error.h"
+#include "logic/memory.h"
 #include "logic/op.h"
 #include "logic/reader.h"
 #include "logic/token.h"
 
+#include <float.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +22,9 @@
 struct item {
     bl_word term;     // when `text` is NULL
     const char *text; // "(" and the like, or NULL
-    bl_word atom;     // an operator; 0: none
+    bl_word atom;     // an infix or postfix operator; 0: none
     uint32_t priority;
+    bool operand; // of an operator: an atom that is one gets brackets
 };
 
 struct writer {
@@ -29,6 +33,8 @@ struct writer {
     const struct bl_write_options *w;
     struct item *item;
     size_t items, capacity;
+    size_t prefix_end; // of the prefix operator that was written last
+    bool sign;         // it is - or +
 };
 
 // ---- text
@@ -42,7 +48,7 @@ void bl_out_bytes(struct bl_out *o, const char *text, size_t bytes) {
     if (o->bytes + bytes + 1 > o->capacity) {
         o->capacity = (o->bytes + bytes) * 2 + 64;
         o->text = realloc(o->text, o->capacity);
-        BL_CHECK(o->text != NULL);
+        bl_must_have(o->text);
     }
     memcpy(o->text + o->bytes, text, bytes);
     o->bytes += bytes;
@@ -75,9 +81,15 @@ static bool is_symbol(const char *s, size_t n) {
     return n > 0 && strcmp(s, ".") != 0 && strncmp(s, "/*", 2) != 0;
 }
 
+static bool is_solo(const char *s, size_t n) {
+    if (n == 1)
+        return s[0] == '!' || s[0] == ';';
+    return n == 2 && (memcmp(s, "[]", 2) == 0 || memcmp(s, "{}", 2) == 0 ||
+                      memcmp(s, "||", 2) == 0);
+}
+
 static bool needs_quotes(const char *s, size_t n) {
-    return !is_name(s, n) && !is_symbol(s, n) && strcmp(s, "[]") != 0 &&
-           strcmp(s, "!") != 0 && strcmp(s, ";") != 0 && strcmp(s, "{}") != 0;
+    return !is_name(s, n) && !is_symbol(s, n) && !is_solo(s, n);
 }
 
 static void write_quoted(struct bl_out *o, const char *s, size_t n) {
@@ -113,12 +125,17 @@ void bl_write_atom(struct bl_out *o, bl_word atom, bool quoted) {
 
 void bl_write_float(struct bl_out *o, double d) {
     char text[40];
-    for (int digits = 15; digits <= 17; digits++) {
+    if (!isfinite(d)) { // as the reader knows them
+        bl_out_str(o, isnan(d) ? "1.5NaN" : d < 0 ? "-1.0Inf" : "1.0Inf");
+        return;
+    }
+    // 15 digits name every double, but for those below the normal ones
+    for (int digits = fabs(d) < DBL_MIN ? 1 : 15; digits <= 17; digits++) {
         snprintf(text, sizeof text, "%.*g", digits, d);
         if (strtod(text, NULL) == d)
             break;
     }
-    if (strpbrk(text, ".ein") == NULL) {
+    if (strpbrk(text, ".e") == NULL) {
         strcat(text, ".0");
     }
     char *const e = strchr(text, 'e');
@@ -176,15 +193,26 @@ static void apart(struct writer *w, int next) {
         return;
     const int last = (unsigned char)w->o->text[w->o->bytes - 1];
     const int a = kind_of(last);
-    if (a == kind_of(next) && a != 3)
+    if (next == '\'' ? a == 1 || last == '\'' : a == kind_of(next) && a != 3)
         bl_out_char(w->o, ' ');
+}
+
+static bool follows_prefix(const struct writer *w) {
+    return w->o->bytes == w->prefix_end && w->prefix_end > 0;
+}
+
+// A bracket around a term; behind a prefix operator it would open arguments.
+static void open_bracket(struct writer *w) {
+    if (follows_prefix(w))
+        bl_out_char(w->o, ' ');
+    bl_out_char(w->o, '(');
 }
 
 static void put_atom(struct writer *w, bl_word atom) {
     const char *const s = bl_atom_text(atom);
     const size_t n = bl_atom_bytes(atom);
     const bool quotes = w->w->quoted && needs_quotes(s, n);
-    if (n > 0)
+    if (n > 0 || quotes)
         apart(w, quotes ? '\'' : (unsigned char)s[0]);
     bl_write_atom(w->o, atom, w->w->quoted);
 }
@@ -212,6 +240,8 @@ static void put_number(struct writer *w, bl_word t) {
     else
         bl_write_float(&number, bl_float_value(t));
     apart(w, (unsigned char)number.text[0]);
+    if (follows_prefix(w) && w->sign) // - 1^2 is not -1^2
+        bl_out_char(w->o, ' ');
     bl_out_bytes(w->o, number.text, number.bytes);
     bl_out_fini(&number);
 }
@@ -222,7 +252,7 @@ static void push(struct writer *w, struct item i) {
     if (w->items == w->capacity) {
         w->capacity = w->capacity * 2 + 64;
         w->item = realloc(w->item, w->capacity * sizeof *w->item);
-        BL_CHECK(w->item != NULL);
+        bl_must_have(w->item);
     }
     w->item[w->items++] = i;
 }
@@ -233,6 +263,10 @@ static void push_text(struct writer *w, const char *text) {
 
 static void push_term(struct writer *w, bl_word t, uint32_t priority) {
     push(w, (struct item){.term = t, .priority = priority});
+}
+
+static void push_operand(struct writer *w, bl_word t, uint32_t priority) {
+    push(w, (struct item){.term = t, .priority = priority, .operand = true});
 }
 
 static void push_operator(struct writer *w, bl_word atom) {
@@ -277,14 +311,12 @@ static void list(struct writer *w, bl_word t) {
     push_term(w, bl_ptr(t)[0], 999);
 }
 
-static void open_if(struct writer *w, uint32_t priority, uint32_t place) {
-    if (priority > place)
-        push_text(w, ")");
-}
-
-static void begin_if(struct writer *w, uint32_t priority, uint32_t place) {
-    if (priority > place)
-        bl_out_char(w->o, '(');
+// Brackets where the priority asks for them; what is in them is pushed next.
+static void bracket(struct writer *w, uint32_t priority, uint32_t place) {
+    if (priority <= place)
+        return;
+    open_bracket(w);
+    push_text(w, ")");
 }
 
 static bool infix(struct writer *w, bl_word t, uint32_t place) {
@@ -293,51 +325,43 @@ static bool infix(struct writer *w, bl_word t, uint32_t place) {
     struct bl_op o;
     if (!bl_op_find(name, BL_INFIX, &o))
         return false;
-    begin_if(w, o.priority, place);
-    open_if(w, o.priority, place);
-    push_term(w, args[1], o.right);
+    bracket(w, o.priority, place);
+    push_operand(w, args[1], o.right);
     push_operator(w, name);
-    push_term(w, args[0], o.left);
+    push_operand(w, args[0], o.left);
     return true;
 }
 
-// Whether the term gets brackets in such a place.
-static bool is_bracketed(bl_word t, uint32_t place) {
-    if (bl_is_atom(t))
-        return bl_op_is_any(t);
-    if (bl_tag(t) != BL_STR || bl_functor_arity(*bl_ptr(t)) > 2)
-        return false;
-    const bl_word name = bl_functor_name(*bl_ptr(t));
-    const enum bl_op_use use =
-        bl_functor_arity(*bl_ptr(t)) == 2 ? BL_INFIX : BL_PREFIX;
-    struct bl_op o;
-    return bl_op_find(name, use, &o) && o.priority > place;
-}
-
-static bool prefix(struct writer *w, bl_word t, uint32_t place) {
+static void prefix(struct writer *w, bl_word t, struct bl_op o,
+                   uint32_t place) {
     const bl_word arg = bl_deref(bl_term_args(t)[0]);
     const bl_word name = bl_functor_name(bl_term_functor(t));
-    struct bl_op o;
     const bool sign = name == BL_ATOM(minus) || name == BL_ATOM(plus);
+    bracket(w, o.priority, place);
+    put_atom(w, name);
+    if (sign && bl_is_number(arg)) { // -(1) is not -1
+        bl_out_char(w->o, '(');
+        push_text(w, ")");
+        push_term(w, arg, 999);
+        return;
+    }
+    w->prefix_end = w->o->bytes;
+    w->sign = sign;
+    push_operand(w, arg, o.right);
+}
+
+static bool prefix_or_postfix(struct writer *w, bl_word t, uint32_t place) {
+    const bl_word name = bl_functor_name(bl_term_functor(t));
+    struct bl_op o;
     if (bl_op_find(name, BL_PREFIX, &o)) {
-        begin_if(w, o.priority, place);
-        put_atom(w, name);
-        open_if(w, o.priority, place);
-        if (sign && bl_is_number(arg)) { // -(1) is not -1
-            bl_out_char(w->o, '(');
-            push_text(w, ")");
-        } else if (is_bracketed(arg, o.right)) {
-            bl_out_char(w->o, ' ');
-        }
-        push_term(w, arg, o.right);
+        prefix(w, t, o, place);
         return true;
     }
     if (!bl_op_find(name, BL_POSTFIX, &o))
         return false;
-    begin_if(w, o.priority, place);
-    open_if(w, o.priority, place);
-    push_operator(w, name);
-    push_term(w, arg, o.left);
+    bracket(w, o.priority, place);
+    push(w, (struct item){.atom = name, .operand = true});
+    push_operand(w, bl_term_args(t)[0], o.left);
     return true;
 }
 
@@ -387,26 +411,38 @@ static void compound(struct writer *w, bl_word t, uint32_t place) {
         }
         if (n == 2 && infix(w, t, place))
             return;
-        if (n == 1 && prefix(w, t, place))
+        if (n == 1 && prefix_or_postfix(w, t, place))
             return;
     }
     canonical(w, t);
 }
 
-static void write_operator(struct writer *w, bl_word name) {
-    if (name == BL_ATOM(comma)) {
-        bl_out_char(w->o, ',');
+static void write_operator(struct writer *w, bl_word name, bool postfix) {
+    if (name == BL_ATOM(comma) || name == BL_ATOM(bar)) {
+        bl_out_bytes(w->o, bl_atom_text(name), 1);
         return;
     }
-    const bool spaced = is_name(bl_atom_text(name), bl_atom_bytes(name));
+    const char *const s = bl_atom_text(name);
+    const size_t n = bl_atom_bytes(name);
+    const bool spaced = !is_symbol(s, n) && !is_solo(s, n);
     if (spaced)
         bl_out_char(w->o, ' ');
     put_atom(w, name);
-    if (spaced)
+    if (spaced && !postfix)
         bl_out_char(w->o, ' ');
 }
 
-static void term(struct writer *w, bl_word t, uint32_t place) {
+static void atom(struct writer *w, bl_word t, bool operand) {
+    if (!operand || !bl_op_is_any(t)) {
+        put_atom(w, t);
+        return;
+    }
+    open_bracket(w);
+    put_atom(w, t);
+    bl_out_char(w->o, ')');
+}
+
+static void term(struct writer *w, bl_word t, uint32_t place, bool operand) {
     t = bl_deref(t);
     switch (bl_tag(t)) {
     case BL_REF:
@@ -416,17 +452,9 @@ static void term(struct writer *w, bl_word t, uint32_t place) {
     case BL_BOX:
         put_number(w, t);
         return;
-    case BL_ATM: {
-        const bool brackets = place < 999 && bl_op_is_any(t);
-        if (brackets) {
-            begin_if(w, 1, 0);
-            put_atom(w, t);
-            bl_out_char(w->o, ')');
-        } else {
-            put_atom(w, t);
-        }
+    case BL_ATM:
+        atom(w, t, operand);
         return;
-    }
     case BL_LST:
         list(w, t);
         return;
@@ -467,9 +495,9 @@ void bl_write_term(struct bl_machine *m, struct bl_out *o, bl_word t,
         else if (i.text != NULL)
             bl_out_str(&own, i.text);
         else if (i.atom != 0)
-            write_operator(&w, i.atom);
+            write_operator(&w, i.atom, i.operand);
         else
-            term(&w, i.term, i.priority);
+            term(&w, i.term, i.priority, i.operand);
     }
     bl_out_bytes(o, own.text != NULL ? own.text : "", own.bytes);
     bl_out_fini(&own);

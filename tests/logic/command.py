@@ -4,6 +4,7 @@
 that are not to be had, files and options that are wrong, long clauses."""
 import argparse
 import pathlib
+import select
 import subprocess
 import sys
 import tempfile
@@ -161,6 +162,31 @@ def options(c: Command) -> None:
         c.expect(2, usage, "bench", "table1", "--only=left-grid", wrong)
 
 
+def no_memory(c: Command) -> None:
+    """What the machine refuses ends the program with one line, what it wrote is kept."""
+    few = "ulimit -v 200000;"
+    if c.run("--version", before=few).returncode != 0:
+        return  # a sanitizer's shadow does not fit
+    for goal in ("repeat, assertz(p(a, f(b))), fail",
+                 "repeat, findall(Y, between(1, 100000, Y), L), assertz(q(L)), fail"):
+        out = c.expect(3, "leaflog: the machine has no memory left for this program\n",
+                       "--memory=100M", "-g", f"write(begun), {goal}", before=few)
+        c.same(goal, out, "begun")
+
+
+def conversation(c: Command) -> None:
+    """A program behind a pipe gets its answer before it says more."""
+    goal = "repeat, read(X), print(got(X)), nl, flush_output, X == end"
+    with subprocess.Popen([c.binary, "-g", goal], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          text=True) as program:
+        for say, want in ("a.", "got(a)"), ("f(\nX) .", "got(f(_"), ("end.", "got(end)"):
+            program.stdin.write(say + "\n")
+            program.stdin.flush()
+            if not select.select([program.stdout], [], [], 30)[0]:
+                program.kill()
+            c.same(say, program.stdout.readline()[:len(want)], want)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("leaflog")
@@ -176,6 +202,8 @@ def main() -> int:
         long_body(c)
         messages(c)
         options(c)
+        no_memory(c)
+        conversation(c)
     print(f"{c.failures} failures")
     return 1 if c.failures else 0
 

@@ -17,6 +17,7 @@
 %> off warning failed ab
 %> [0,255,195,169,-1]
 %> permission_error(input,binary_stream,true)
+%> type_error(list,a) type_error(list,['_'|b]) failed held held
 say(G) :-
     catch(( call(G) -> R = held ; R = failed ), error(R, _), true),
     \+ \+ ( term_variables(R, Vs), all_blank(Vs), print(R) ).
@@ -44,7 +45,8 @@ main :-
     current_prolog_flag(debug, D), write(D), write(' '),
     set_prolog_flag(unknown, warning), current_prolog_flag(unknown, W), write(W), write(' '),
     say(nobody_defines_this), set_prolog_flag(unknown, error), write(' '), put_code(0'a), put_code(0'b), nl,
-    bytes.
+    bytes,
+    line([2 =.. a, f(1) =.. [_|b], f(1) =.. [g|_], f(1) =.. [f|_], f(1) =.. [f, 1]]).
 bytes :-
     get_time(T), N is integer(T * 1000), atomic_list_concat(['/tmp/leaflog-bytes-', N], File),
     open(File, write, Out, [type(binary)]), put_byte(Out, 0), put_byte(Out, 255), close(Out),

@@ -12,6 +12,7 @@
 %> options 1 2 [b(2)]
 %> type_error(integer,a)
 %> [1,2]
+%> [c] [1,2,3]
 :- dynamic log/1.
 note(X) :- assertz(log(X)).
 notes(L) :- findall(X, retract(log(X)), L).
@@ -38,6 +39,9 @@ main :-
     say(options, [O1, O2, O3]),
     catch(type_error(integer, a), error(F, _), ( print(F), nl )),
     print_message(warning, format("~w of ~w", [2, 3])),
-    phrase(two(L8), "12"), print(L8), nl.
+    phrase(two(L8), "12"), print(L8), nl,
+    findall(L9, last([a, b, c], L9), LL),
+    findall(N9, ( between(1, 3, N9), once(( last(P9, z), length(P9, N9) )) ), NN), % of partial lists, too
+    print(LL), write(' '), print(NN), nl.
 two([A, B]) --> [C], [D], { A is C - 0'0, B is D - 0'0 }.
 say(W, L) :- write(W), forall(member(X, L), ( write(' '), print(X) )), nl.
