@@ -57,6 +57,9 @@ ALSO = {
         "bl_libc_malloc_usable_size", "bl_libc_mallopt", "bl_libc_memalign",
         "bl_libc_realloc", "bl_switched_off",
     },
+    # Whose these are in this process: their addresses, and no call of them;
+    # dlsym where somebody else stands in front.
+    "front.c.o": {"aligned_alloc", "dlsym", "free", "malloc", "realloc"},
     # The C library's functions behind ours: dlopen, dlsym, pthread_create.
     "next.c.o": {"dlvsym"},
     # Whether it is glibc that is behind them.
@@ -69,7 +72,7 @@ ALSO = {
     # program's. The rest is weak: who calls operator new brings the C++
     # library.
     "abi_cxx.cc.o": {
-        "malloc", "_Znwm", "_ZdlPv", "_ZdlPvSt11align_val_t",
+        "_Znwm", "_ZdlPv", "_ZdlPvSt11align_val_t",
         "_ZSt15get_new_handlerv", "_ZSt17__throw_bad_allocv",
         "_ZSt9terminatev", "__cxa_begin_catch", "__cxa_end_catch",
         "__cxa_rethrow", "__gxx_personality_v0",

@@ -19,9 +19,7 @@
 // them decides how fast they are: a twentieth of a malloc and a free.
 #define FAST __attribute__((aligned(64)))
 
-FAST ABI void *malloc(size_t bytes) {
-    return bl_malloc_fast(bytes, bl_malloc_slow);
-}
+FAST ABI void *malloc(size_t bytes) { return bl_malloc_fast(bytes); }
 FAST ABI void free(void *p) { bl_free_fast(p); }
 ABI void *calloc(size_t count, size_t each) { return bl_calloc(count, each); }
 ABI void *realloc(void *p, size_t bytes) { return bl_realloc(p, bytes); }
@@ -31,20 +29,35 @@ ABI void *reallocarray(void *p, size_t count, size_t each) {
     size_t bytes = 0;
     if (bl_mul_overflows(count, each, &bytes))
         return bl_out_of_memory();
-    return bl_realloc(p, bytes);
+    const struct bl_front *other = bl_heap_front();
+    return other ? other->realloc(p, bytes) : bl_realloc(p, bytes);
+}
+
+// Behind others' malloc no thread has seen a block that delete may take.
+BL_NOINLINE static void delete_elsewhere(void *p) {
+    const struct bl_front *other =
+        bl_thread.delete_seen == 0 ? bl_heap_front() : NULL;
+    if (other != NULL)
+        other->free(p);
+    else
+        bl_free_elsewhere(p);
+}
+
+static inline void give_back(void *p) {
+    bl_free_within(p, bl_thread.delete_seen, delete_elsewhere);
 }
 
 void free_sized(void *p, size_t bytes);
 ABI void free_sized(void *p, size_t bytes) {
     (void)bytes;
-    bl_free_fast(p);
+    give_back(p);
 }
 
 void free_aligned_sized(void *p, size_t align, size_t bytes);
 ABI void free_aligned_sized(void *p, size_t align, size_t bytes) {
     (void)align;
     (void)bytes;
-    bl_free_fast(p);
+    give_back(p);
 }
 
 // glibc rounds an alignment up to a power of two.
@@ -166,6 +179,15 @@ ABI void malloc_stats(void) {
 #define SAME_AS(name)                                                          \
     BL_EXPORT __attribute__((alias(#name), nothrow, copy(name)))
 
+// These, whoever else defines functions of these names.
+#define THIS(name)                                                             \
+    __attribute__((alias(#name), visibility("hidden"), copy(name)))
+
+void *bl_this_malloc(size_t bytes) THIS(malloc);
+void bl_this_free(void *p) THIS(free);
+void *bl_this_realloc(void *p, size_t bytes) THIS(realloc);
+void *bl_this_aligned_alloc(size_t align, size_t bytes) THIS(aligned_alloc);
+
 // Of programs older than glibc 2.26, which still has it for them.
 void cfree(void *p) SAME_AS(free);
 
@@ -190,13 +212,35 @@ int __posix_memalign(void **out, size_t align, size_t bytes)
 
 void *bl_new(size_t bytes) CXX(_Znwm);
 FAST BL_EXPORT void *bl_new(size_t bytes) {
-    return bl_malloc_fast(bytes, bl_new_slow);
+    return bl_malloc_below(bytes, bl_thread.new_served, bl_new_slow);
 }
 void *bl_own_new(size_t bytes) __attribute__((alias("_Znwm")));
 
-void bl_delete(void *p) CXX(_ZdlPv) SAME_AS(free);
+static const struct bl_front *front_of_new(void) {
+    return bl_thread.new_served == 0 ? bl_heap_front() : NULL;
+}
+
+void *bl_new_block_slow(size_t bytes) {
+    const struct bl_front *other = front_of_new();
+    return other ? other->malloc(bytes ? bytes : 1) : bl_malloc_slow(bytes);
+}
+
+// The C++ library rounds up as aligned_alloc once demanded.
+void *bl_new_block(size_t bytes, size_t align) {
+    const struct bl_front *other = front_of_new();
+    if (align <= 16)
+        return other ? other->malloc(bytes ? bytes : 1) : bl_malloc(bytes);
+    if (other == NULL)
+        return bl_memalign(align, bytes);
+    const size_t rounded = bl_align_up(bytes ? bytes : 1, align);
+    return rounded ? other->aligned_alloc(align, rounded) : NULL;
+}
+
+void bl_delete(void *p) CXX(_ZdlPv);
+FAST ABI void bl_delete(void *p) { give_back(p); }
 // What it was aligned to tells free nothing.
-void bl_delete_aligned(void *p) CXX(_ZdlPvSt11align_val_t) SAME_AS(free);
+void bl_delete_aligned(void *p) CXX(_ZdlPvSt11align_val_t) BL_EXPORT
+    __attribute__((alias("_ZdlPv"), nothrow));
 
 void bl_new_without_library(void) {
     bl_fatal("operator new: out of memory, and no C++ library to throw "

@@ -77,7 +77,7 @@ inline void *nothrow_new(size_t bytes, size_t align) noexcept {
 } // namespace
 
 void *bl_new_slow(size_t bytes) {
-    void *p = bl_malloc_slow(bytes);
+    void *p = bl_new_block_slow(bytes);
     return __builtin_expect(p != nullptr, 1) ? p : new_failed(bytes, PLAIN);
 }
 

@@ -24,9 +24,10 @@ void *bl_malloc_slow(size_t bytes);
 // Any address, from any thread.
 void bl_free_elsewhere(void *p);
 
-// `slow` serves what the fast path does not.
-BL_INLINE void *bl_malloc_fast(size_t bytes, void *(*slow)(size_t)) {
-    if (BL_UNLIKELY(bytes >= bl_thread.served))
+// `slow` serves what the fast path does not, `served` and above among it.
+BL_INLINE void *bl_malloc_below(size_t bytes, size_t served,
+                                void *(*slow)(size_t)) {
+    if (BL_UNLIKELY(bytes >= served))
         return slow(bytes);
     const size_t steps = (bytes + BL_DIRECT_STEP - 1) / BL_DIRECT_STEP;
     struct bl_cache *cache = bl_thread.local->direct[steps];
@@ -35,10 +36,16 @@ BL_INLINE void *bl_malloc_fast(size_t bytes, void *(*slow)(size_t)) {
     return bl_cache_pop(cache);
 }
 
-BL_INLINE void bl_free_fast(void *p) {
+BL_INLINE void *bl_malloc_fast(size_t bytes) {
+    return bl_malloc_below(bytes, bl_thread.served, bl_malloc_slow);
+}
+
+// `elsewhere` takes what lies beyond `seen`.
+BL_INLINE void bl_free_within(void *p, uintptr_t seen,
+                              void (*elsewhere)(void *)) {
     const uintptr_t offset = bl_small_offset(p);
-    if (BL_UNLIKELY(offset >= bl_thread.small_seen)) {
-        bl_free_elsewhere(p);
+    if (BL_UNLIKELY(offset >= seen)) {
+        elsewhere(p);
         return;
     }
     struct bl_page *slice = bl_slice_at(offset);
@@ -53,6 +60,10 @@ BL_INLINE void bl_free_fast(void *p) {
         bl_block_push(&cache->first, slice, p);
     else
         bl_cache_overflow(cache, bl_page_of(slice), p);
+}
+
+BL_INLINE void bl_free_fast(void *p) {
+    bl_free_within(p, bl_thread.small_seen, bl_free_elsewhere);
 }
 
 #endif

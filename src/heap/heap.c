@@ -15,10 +15,22 @@ __attribute__((weak)) void (*bl_heap_start_hook)(void);
 
 static _Atomic(bool) ready;
 _Atomic(const struct bl_libc_heap *) bl_heap_off_to;
+static _Atomic(const struct bl_front *) front;
 
 void bl_heap_switch_off(const struct bl_libc_heap *libc) {
     bl_store_release(&bl_heap_off_to, libc);
     bl_local_detach(); // its fast path would go on serving
+}
+
+void bl_heap_stand_behind(const struct bl_front *other) {
+    bl_operators_mask = 0;
+    bl_store_release(&front, other);
+    bl_thread.new_served = bl_thread.delete_seen = 0;
+}
+
+const struct bl_front *bl_heap_front(void) {
+    (void)bl_heap_ready(); // who starts it finds out
+    return bl_load_acquire(&front);
 }
 
 // The hook may switch the heap off, and may allocate: then the heap serves
@@ -137,7 +149,7 @@ void *bl_malloc_slow(size_t bytes) {
     return libc ? libc->malloc(bytes) : own_malloc(bytes);
 }
 
-void *bl_malloc(size_t bytes) { return bl_malloc_fast(bytes, bl_malloc_slow); }
+void *bl_malloc(size_t bytes) { return bl_malloc_fast(bytes); }
 
 // What `calloc` must still clear of a large block.
 static void clear_large(void *p, size_t bytes, bool zeroed) {

@@ -49,6 +49,17 @@ void bl_heap_info(struct mallinfo2 *out);
 
 // Switches to `libc`, or back where NULL. Blocks handed out before stay valid.
 void bl_heap_switch_off(const struct bl_libc_heap *libc);
+// Somebody else's functions, which the C library's and the C++ library's would
+// call in the place of ours that are made of malloc and free.
+struct bl_front {
+    void *(*malloc)(size_t);
+    void (*free)(void *);
+    void *(*realloc)(void *, size_t);
+    void *(*aligned_alloc)(size_t, size_t);
+};
+// Has those of ours call them: reallocarray, operator new and delete.
+void bl_heap_stand_behind(const struct bl_front *other);
+
 // Called once, before the first block is handed out.
 extern void (*bl_heap_start_hook)(void);
 

@@ -27,6 +27,9 @@ BL_INLINE const struct bl_libc_heap *bl_libc_of(const void *p) {
     return is_large ? NULL : bl_libc();
 }
 
+// Whose functions ours are to call that are made of others; NULL: our own.
+const struct bl_front *bl_heap_front(void);
+
 // A run, however small; NULL and errno without memory.
 void *bl_run_alloc(size_t bytes);
 // Sets errno and returns NULL.

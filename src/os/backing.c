@@ -14,7 +14,7 @@
 
 #define PATH_CAPACITY 256
 #define LINE_CAPACITY 384 // 73 columns before the path
-#define BUFFER_SIZE 4096
+#define BUFFER_SIZE 1024  // of the stack of a program that calls free
 // A mapping without access this small in front of another is a guard.
 #define GUARD_LIMIT (64 * BL_KIB)
 // Anonymous memory right behind the data of a library may be its .bss, or a

@@ -8,7 +8,7 @@
 // at 4 kB and 0 under file mappings that are huge throughout (Linux 6.18).
 // Resident is Rss plus hugetlb, which Rss leaves out.
 //
-// Needs 8 KiB of stack, allocates nothing, keeps errno: it runs at the end of
+// Needs 4 KiB of stack, allocates nothing, keeps errno: it runs at the end of
 // any program, on any thread, as well as in the `bigleaf` command.
 //
 #ifndef BL_OS_BACKING_H

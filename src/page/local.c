@@ -25,6 +25,7 @@
 
 _Thread_local struct bl_thread bl_thread
     __attribute__((tls_model("initial-exec")));
+uintptr_t bl_operators_mask = UINTPTR_MAX;
 static struct bl_local *all_locals;  // lock:bl_lock_locals
 static _Atomic(bool) parked_reports; // a parked local may have revived pages
 static _Atomic(bool) started;
@@ -132,7 +133,11 @@ struct bl_local *bl_local_attach(void) {
         return NULL;
     local->pages_taken = local->trimmed_at = local->trims_at = 0;
     bl_lenders_start(local);
-    bl_thread = (struct bl_thread){local, BL_DIRECT_MAX + 1, 0};
+    bl_thread = (struct bl_thread){
+        .local = local,
+        .served = BL_DIRECT_MAX + 1,
+        .new_served = (BL_DIRECT_MAX + 1) & bl_operators_mask,
+    };
     BL_COUNT(locals_now);
     // May allocate: from here on the local serves.
     pthread_setspecific(end_of_thread, local);
@@ -235,7 +240,7 @@ void bl_local_detach(void) {
         give_up_entry(&local->entries[i]);
     bl_lock_acquire(&bl_lock_locals);
     pool_entries_visit(local, local->row_count, give_up_entry);
-    bl_thread = (struct bl_thread){NULL, 0, 0};
+    bl_thread = (struct bl_thread){0};
     bl_lock_acquire(&bl_lock_pages);
     while (local->void_count > 0)
         bl_slices_give(local->voids[--local->void_count], 1);

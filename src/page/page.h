@@ -184,10 +184,17 @@ struct bl_thread {
     struct bl_local *local;
     size_t served;        // sizes below this one are in `direct`
     uintptr_t small_seen; // what it last saw of `bl_territory.small_bytes`
+    // The same for operator new and delete; 0 where these are to call somebody
+    // else's malloc and free.
+    size_t new_served;
+    uintptr_t delete_seen;
 };
 extern _Thread_local struct bl_thread bl_thread
     __attribute__((tls_model("initial-exec")));
 #define bl_self (bl_thread.local)
+// All bits are set, or none: see `new_served`. Changed by the first allocation
+// at the latest.
+extern uintptr_t bl_operators_mask BL_HIDDEN;
 
 BL_INLINE enum bl_page_state bl_page_state(const struct bl_page *page) {
     return (enum bl_page_state)bl_load_relaxed(&page->state);
@@ -308,6 +315,7 @@ BL_INLINE bool bl_is_left_to_owner(const struct bl_page *page,
 // All that a cache holds lies in what its thread has seen.
 BL_INLINE void bl_small_see(void) {
     bl_thread.small_seen = bl_load_relaxed(&bl_territory.small_bytes);
+    bl_thread.delete_seen = bl_thread.small_seen & bl_operators_mask;
 }
 
 BL_INLINE bool bl_cache_has_block(const struct bl_cache *cache) {

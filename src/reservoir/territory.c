@@ -149,7 +149,9 @@ void *bl_metadata_alloc(size_t bytes) {
     const size_t need = bl_align_up(bytes, 128);
     bl_lock_acquire(&bl_lock_reservoir);
     void *got = NULL;
-    if (table_reach(&bump, bump_used + need, 64 * BL_KIB)) {
+    if (table_reach(&bump, bump_used + need, 64 * BL_KIB) ||
+        (bl_warm_purge(UINT64_MAX) > 0 &&
+         table_reach(&bump, bump_used + need, 64 * BL_KIB))) {
         got = (void *)(bump.at + bump_used);
         bump_used += need;
     }

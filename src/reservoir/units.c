@@ -92,8 +92,8 @@ static int map_at(char *at, size_t units, bool seed) {
                 : bl_back_units(at, units);
 }
 
-// Fills `ahead`. A foreign mapping in the way makes its addresses lost to us,
-// and the next are tried.
+// Fills `ahead`, with one unit where there is no memory for several. A foreign
+// mapping in the way makes its addresses lost to us, and the next are tried.
 static bool map_ahead(void) {
     for (unsigned tries = 0; tries < MOST_PASSED_SHIFT;) {
         const bool reuse = free_addresses > 0;
@@ -114,10 +114,11 @@ static bool map_ahead(void) {
         }
         if (result != -EEXIST) {
             bl_unit_address_free(at, units);
-            return false;
-        }
-        if (!reuse)
+            if (units == 1)
+                return false;
+        } else if (!reuse) {
             pass_over(tries++);
+        }
     }
     return false;
 }
@@ -298,18 +299,25 @@ bool bl_units_acquire_at(size_t first, size_t count, bool *dirty) {
     return ok;
 }
 
+// What is warm and cannot be moved, for that needs room too, makes room.
+static char *take_fresh(void) {
+    char *unit = take_ahead();
+    if (unit == NULL && bl_warm_purge(UINT64_MAX) > 0)
+        unit = take_ahead();
+    if (unit != NULL) {
+        bl_count_units(0, 1);
+        promote_seeds();
+    }
+    return unit;
+}
+
 void *bl_unit_acquire(bool *dirty) {
     bl_lock_acquire(&bl_lock_reservoir);
     bl_budget_spend();
     char *unit = take_warm();
     *dirty = unit != NULL;
-    if (unit == NULL) {
-        unit = take_ahead();
-        if (unit != NULL) {
-            bl_count_units(0, 1);
-            promote_seeds();
-        }
-    }
+    if (unit == NULL)
+        unit = take_fresh();
     bl_lock_release(&bl_lock_reservoir);
     return unit;
 }

@@ -10,7 +10,7 @@
 // after it grew; a process that never shrinks has its peak at its end.
 //
 // Allocates nothing, keeps errno, never fails loudly: a report must not
-// disturb the program. Needs 8 KiB of stack.
+// disturb the program. Needs 4 KiB of stack.
 //
 #ifndef BL_RUNTIME_REPORT_H
 #define BL_RUNTIME_REPORT_H

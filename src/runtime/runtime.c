@@ -4,6 +4,7 @@
 #include "heap/heap.h"
 #include "image/image.h"
 #include "runtime/fork.h"
+#include "runtime/front.h"
 #include "runtime/handlers.h"
 #include "runtime/late.h"
 #include "runtime/libc_heap.h"
@@ -63,7 +64,10 @@ static void apply_options(char *const *environment) {
     say_decision();
 }
 
-static void at_first_allocation(void) { apply_options(environ); }
+static void at_first_allocation(void) {
+    bl_front_find();
+    apply_options(environ);
+}
 
 void (*bl_heap_start_hook)(void) = at_first_allocation;
 

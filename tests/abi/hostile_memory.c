@@ -106,6 +106,55 @@ TEST(medium_blocks_until_the_limit) { bl_test_in_child(take_medium, NULL); }
 TEST(large_blocks_until_the_limit) { bl_test_in_child(take_large, NULL); }
 TEST(one_block_below_the_limit) { bl_test_in_child(take_one_block, NULL); }
 
+static bool write_text(const char *path, const char *text) {
+    const int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    const bool ok = write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+    close(fd);
+    return ok;
+}
+
+static bool read_text(const char *path, char *text, size_t capacity) {
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    const ssize_t n = read(fd, text, capacity - 1);
+    close(fd);
+    if (n <= 0)
+        return false;
+    text[n] = '\0';
+    return true;
+}
+
+// No more address space than is in use: what a large block had is all that
+// small ones can have.
+static const char *limit_to_what_is_mapped(void) {
+    char text[32];
+    if (!read_text("/proc/self/statm", text, sizeof text))
+        return "/proc/self/statm";
+    const rlim_t mapped =
+        strtoul(text, NULL, 10) * (rlim_t)sysconf(_SC_PAGESIZE);
+    const struct rlimit limit = {mapped, mapped};
+    return setrlimit(RLIMIT_AS, &limit) == 0 ? NULL : "RLIMIT_AS";
+}
+
+static void take_small_after_large(void *arg) {
+    (void)arg;
+    void **list = NULL;
+    void *const p = malloc(100 * MIB);
+    expect_ptr_ne(p, NULL);
+    memset(p, 1, 100 * MIB);
+    assert_ptr_eq(limit_to_what_is_mapped(), NULL);
+    free(p);
+    expect_size_ge(take_all(&list, 1000), 80 * MIB);
+    give_back_all(&list);
+}
+
+TEST(small_blocks_after_a_large_one) {
+    bl_test_in_child(take_small_after_large, NULL);
+}
+
 // A vector that grows by half must get as far under a limit as its size and
 // its copy allow: 16 MiB and 24 MiB are 40 of 64.
 static void grow_under_limit(void *arg) {
@@ -164,27 +213,6 @@ static void threads_at_the_limit(void *arg) {
 }
 
 TEST(threads_meet_the_limit) { bl_test_in_child(threads_at_the_limit, NULL); }
-
-static bool write_text(const char *path, const char *text) {
-    const int fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    const bool ok = write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-    close(fd);
-    return ok;
-}
-
-static bool read_text(const char *path, char *text, size_t capacity) {
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    const ssize_t n = read(fd, text, capacity - 1);
-    close(fd);
-    if (n <= 0)
-        return false;
-    text[n] = '\0';
-    return true;
-}
 
 // A setting of the machine, put back by the process that changed it, also
 // when the work in its child dies.
