@@ -108,6 +108,7 @@ def test_kernel_without_thp(bigleaf: Bigleaf, tmp_path: Path) -> None:
     assert finding(report, "without THP")["level"] == "missing"
 
 
+@pytest.mark.usefixtures("unsanitized")
 def test_nothing_is_told_of_this_machine(
     bigleaf: Bigleaf, tmp_path: Path
 ) -> None:
