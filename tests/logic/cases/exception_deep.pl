@@ -1,6 +1,5 @@
 % SPDX-License-Identifier: MIT
 %: args -g main
-%: designs
 %> bottom
 %> bottom
 % An error goes up through many tabled goals in linear time, past catchers too.
