@@ -1,5 +1,5 @@
 % SPDX-License-Identifier: MIT
-%: args --memory=64M -g main
+%: args --memory=16M -g main
 %> time_limit_exceeded
 %> resource_error(memory)
 %> resource_error(memory)
