@@ -5,6 +5,7 @@
 // the last argument goes on in place: a list of any length needs no register.
 //
 #include "logic/compile.h"
+
 #include "logic/memory.h"
 
 #include <stdlib.h>

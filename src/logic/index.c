@@ -10,6 +10,7 @@
 // Source: the multi-argument indexing of YAP [SantosCosta-2007].
 //
 #include "logic/index.h"
+
 #include "logic/memory.h"
 
 #include <stdlib.h>

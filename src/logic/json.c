@@ -8,8 +8,8 @@
 #include "logic/acyclic.h"
 #include "logic/memory.h"
 
-#include <stdio.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 struct item {

@@ -91,6 +91,7 @@ void bl_cache_check(const struct bl_local *local, uint32_t index);
 
 // --- lenders.c ---------------------------------------------------------------
 
+// Of a local that is taken into use: no class has borrowed yet.
 void bl_lenders_start(struct bl_local *local);
 // Class `index` has given back a page, perhaps the only one of its group.
 void bl_lender_lost(struct bl_local *local, uint32_t index);

@@ -11,6 +11,11 @@
 // so that the fast path knows nothing of this. Nor does free: a block belongs
 // to the class of its page. Otherwise every class is its own lender.
 //
+// What dies at random leaves some of the lender's blocks at hand nearly always,
+// and a class with many blocks would never have pages of its own: its blocks
+// would be larger than asked for, and fill more pages than borrowing saves. So
+// a class borrows some hundred blocks and no more.
+//
 // Powers of two are the largest of their groups and never borrow, so a block
 // of 2^n bytes is aligned to 2^n; classes below 64 bytes do not either, since
 // others do not cache their blocks (`owner_only`), nor where rounding would

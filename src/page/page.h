@@ -151,7 +151,7 @@ struct bl_local {
     uint32_t groups;      // bit i: group i of classes has its first page
     // [c]: the class that serves requests for class c (lenders.c).
     uint8_t lender[BL_POOLS_RESERVED];
-    uint16_t borrowed[BL_POOLS_RESERVED]; // [c]: how often class c has
+    uint16_t borrowed[BL_POOLS_RESERVED]; // [c]: how often class c did
     struct bl_local *next; // lock:bl_lock_locals, list of all locals
     _Atomic(bool) parked;  // its thread has ended
 };
