@@ -268,13 +268,15 @@ void bl_page_report(struct bl_page *page) {
     bl_page_report_to((struct bl_local *)bl_load_relaxed(&page->owner), page);
 }
 
+#define TURNS_PER_TENDING 8
 #define TURNS_PER_PURGE 128
 
 void bl_local_turn(struct bl_local *self) {
-    if (self == NULL || ++self->turns % TURNS_PER_PURGE != 0)
+    if (self == NULL || ++self->turns % TURNS_PER_TENDING != 0)
         return;
-    bl_reservoir_purge(false);
     bl_reservoir_tend();
+    if (self->turns % TURNS_PER_PURGE == 0)
+        bl_reservoir_purge(false);
 }
 
 // A full one becomes available and, of a parked local, `self`'s; false without

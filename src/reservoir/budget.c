@@ -182,15 +182,18 @@ static char *next_deferred(void) {
 }
 
 // One at a time: others wait for the lock. Refusals are paid for too.
-void bl_budget_spend(void) {
+bool bl_budget_spend(void) {
     if (bl_marked(BL_MARK_DEFERRED) == 0 || !can_pay(price_ns) ||
         clock_ns < pause_until_ns)
-        return;
+        return false;
     for (int tries = 0; tries < MOST_TRIES; tries++) {
         char *const unit = next_deferred();
         cursor = unit + BL_HUGE_SIZE;
-        if (buy(unit) || !can_pay(price_ns))
-            return;
+        if (buy(unit))
+            return true;
+        if (!can_pay(price_ns))
+            return false;
     }
     pause_until_ns = clock_ns + PAUSE_NS;
+    return false;
 }

@@ -73,8 +73,8 @@ size_t bl_budget_grant(size_t units);
 // Base pages for units, until huge ones are bought.
 void bl_defer(void *at, size_t units);
 bool bl_budget_defers(void); // huge pages are dear now
-// Buys a huge page for a deferred unit where that has been earned.
-void bl_budget_spend(void);
+// Buys a huge page for a deferred unit where that has been earned; else false.
+bool bl_budget_spend(void);
 
 // --- backing.c ---------------------------------------------------------------
 

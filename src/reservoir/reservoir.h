@@ -103,8 +103,8 @@ void bl_reservoir_configure(enum bl_backing backing, uint64_t purge_delay_ms);
 // may take where they cost more than base pages do (budget.c); 100: no limit,
 // the default.
 void bl_reservoir_limit_price(uint64_t percent);
-// To be called now and then: makes a unit huge that begun on base pages, where
-// that has been earned.
+// To be called now and then: makes some units huge that began on base pages,
+// where that has been earned.
 void bl_reservoir_tend(void);
 // Before any memory is taken: a process that needs a second unit will need
 // many, so only the first begins on base pages, until there is a second.

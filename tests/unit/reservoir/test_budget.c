@@ -102,6 +102,20 @@ TEST(what_is_bought_stays_within_the_budget) {
     expect_true(bought() <= 15);
 }
 
+// A program that works in its memory for seconds and does not allocate.
+TEST(who_comes_rarely_buys_several_at_once) {
+    void *units[N];
+    start_at(BL_BACKING_AUTO, DEAR_US);
+    take(units);
+    fake_os_run_ms(3000); // 60 ms earned
+    bl_reservoir_tend();
+    expect_size_eq(bought(), 7);
+    fake_os_run_ms(10000);
+    bl_reservoir_tend();
+    expect_size_eq(bought(), 15);
+    bl_reservoir_check();
+}
+
 TEST(a_long_run_has_them_all) {
     void *units[N];
     start_at(BL_BACKING_AUTO, DEAR_US);
