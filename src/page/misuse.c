@@ -23,14 +23,15 @@ static const char *what_is_wrong(const struct bl_page *page, const void *p) {
     if (page->pool == NULL && inside_long_span(page))
         return "not the start of a block";
     if (bl_page_state(page) == BL_PAGE_SPAN)
-        return "not the start of a block";
+        return p == page->start ? BL_ANOTHER_POOLS_BLOCK
+                                : "not the start of a block";
     if (page->pool == NULL)
         return "not in use (double free?)";
     if (!bl_block_starts(page, p))
         return "not the start of a block";
     if (((const struct bl_block *)p)->seal == bl_seal_of(page, p))
         return "double free";
-    return "a block of another pool";
+    return BL_ANOTHER_POOLS_BLOCK;
 }
 
 static BL_NORETURN void end(struct bl_text *t) {

@@ -355,6 +355,7 @@ BL_NORETURN BL_COLD void bl_misuse(const char *call, const struct bl_page *page,
 BL_NORETURN BL_COLD void bl_misuse_as(const char *call, const void *p,
                                       const char *what);
 #define BL_POOLS_BLOCK "a pool's block"
+#define BL_ANOTHER_POOLS_BLOCK "a block of another pool"
 
 // Asked when a block is freed: whether the thread has a local. One that frees
 // and never allocates gets it after a while, to return blocks many at a time.

@@ -145,10 +145,13 @@ BL_NOINLINE static void *run_block_alloc(struct bl_pool *pool) {
 
 static void run_block_free(struct bl_pool *pool, void *block) {
     struct bl_run *run = bl_run_at(block);
+    const uintptr_t offset = bl_small_offset(block);
     if (run == NULL)
-        bl_misuse("bl_pool_free", NULL, block);
+        bl_misuse("bl_pool_free",
+                  bl_offset_is_small(offset) ? bl_page_at(offset) : NULL,
+                  block);
     if (run->pool != pool)
-        bl_misuse_as("bl_pool_free", block, "a block of another pool");
+        bl_misuse_as("bl_pool_free", block, BL_ANOTHER_POOLS_BLOCK);
     bl_lock_acquire(&bl_lock_pages);
     run->pool = NULL;
     if (run->prev)
@@ -192,6 +195,12 @@ void *bl_pool_alloc(struct bl_pool *pool) {
         entry, pool, pool->is_private ? (uintptr_t)pool : (uintptr_t)bl_self);
 }
 
+static BL_NORETURN void not_small(const void *block) {
+    if (bl_run_at(block) != NULL)
+        bl_misuse_as("bl_pool_free", block, BL_ANOTHER_POOLS_BLOCK);
+    bl_misuse("bl_pool_free", NULL, block);
+}
+
 void bl_pool_free(struct bl_pool *pool, void *block) {
     if (block == NULL)
         return;
@@ -201,7 +210,7 @@ void bl_pool_free(struct bl_pool *pool, void *block) {
     }
     const uintptr_t offset = bl_small_offset(block);
     if (BL_UNLIKELY(!bl_offset_is_small(offset)))
-        bl_misuse("bl_pool_free", NULL, block);
+        not_small(block);
     struct bl_page *page = bl_page_at(offset);
     if (BL_UNLIKELY(page->pool != pool))
         bl_misuse("bl_pool_free", page, block);
@@ -235,6 +244,16 @@ static void add_entry(struct bl_pool_stats *out, const struct bl_entry *e) {
         add_page(out, p);
 }
 
+static void add_runs(struct bl_pool_stats *out, const struct bl_pool *pool) {
+    out->block_bytes = pool->run_bytes;
+    bl_lock_acquire(&bl_lock_pages); // a run is unlinked before it is released
+    out->blocks_in_use = pool->run_count;
+    out->pages_in_use = pool->run_count;
+    for (uint32_t i = pool->runs; i; i = numbered_run(i - 1)->next)
+        out->bytes_mapped += numbered_run(i - 1)->mapped;
+    bl_lock_release(&bl_lock_pages);
+}
+
 struct stats_walk {
     const struct bl_pool *pool;
     struct bl_pool_stats *out;
@@ -251,11 +270,7 @@ void bl_pool_read_stats(const struct bl_pool *pool, struct bl_pool_stats *out) {
     *out = (struct bl_pool_stats){.name = pool->name,
                                   .block_bytes = pool->block_bytes};
     if (pool->run_bytes) {
-        out->block_bytes = pool->run_bytes;
-        out->blocks_in_use = pool->run_count;
-        out->pages_in_use = pool->run_count;
-        for (uint32_t i = pool->runs; i; i = numbered_run(i - 1)->next)
-            out->bytes_mapped += numbered_run(i - 1)->mapped;
+        add_runs(out, pool);
         return;
     }
     add_entry(out, &pool->own);

@@ -169,6 +169,37 @@ static void delete_many(void) {
     bl_local_check(bl_self);
 }
 
+#define HELD 16
+
+static _Atomic(bool) read_enough;
+
+static void *take_and_give(void *pool) {
+    void *held[HELD];
+    while (!bl_load_relaxed(&read_enough)) {
+        for (int i = 0; i < HELD; i++)
+            held[i] = bl_pool_alloc(pool);
+        for (int i = 0; i < HELD; i++)
+            bl_pool_free(pool, held[i]);
+    }
+    return NULL;
+}
+
+// Blocks that are runs, which go while others count them.
+TEST(a_pool_of_large_blocks_is_read_while_it_is_used) {
+    struct bl_pool *const pool = pool_of(2 * BL_MIB, 16, BL_POOL_SHARED);
+    pthread_t user;
+    assert_int_eq(pthread_create(&user, NULL, take_and_give, pool), 0);
+    for (int i = 0; i < 20000; i++) {
+        struct bl_pool_stats stats;
+        bl_pool_read_stats(pool, &stats);
+        expect_size_le(stats.blocks_in_use, HELD);
+        expect_true(stats.bytes_mapped >= stats.blocks_in_use * 2 * BL_MIB);
+    }
+    bl_store_relaxed(&read_enough, true);
+    pthread_join(user, NULL);
+    check_stats(pool, 0);
+}
+
 TEST(as_many_pools_as_there_is_memory) {
     fake_os_install();
     make_many(BL_POOL_SHARED);
