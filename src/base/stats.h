@@ -12,8 +12,10 @@
 
 struct bl_stats {
 #define BL_STAT(name, help) _Atomic(uint64_t) name;
+#define BL_LEVEL BL_STAT
 #include "base/stats.def"
 #undef BL_STAT
+#undef BL_LEVEL
 };
 
 extern struct bl_stats bl_stats;

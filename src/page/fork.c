@@ -4,23 +4,19 @@
 // after, so that no other thread is inside the reservoir or the page layer when
 // the child's copy is made; the fast paths touch only what the thread owns. In
 // the child the locals of threads that are gone stay as they were: what was
-// free on their pages is lost to the child, nothing else is.
+// free on their pages is lost to the child, and so is a page that one of them
+// was about to report.
 //
 // Who calls these has blocked signals, whose handlers may fork.
 //
 #include "page/page.h"
 
-// glibc 2.32: true until the first thread is made.
+// glibc 2.32: true until the first thread is made. Where there is none nobody
+// can tell: a thread that has never allocated is unknown to us.
 extern char __libc_single_threaded __attribute__((weak));
 
-static bool surely_alone(void) {
-    return &__libc_single_threaded != NULL && __libc_single_threaded;
-}
-
 bool bl_is_single_threaded(void) {
-    if (&__libc_single_threaded != NULL)
-        return __libc_single_threaded;
-    return bl_load_relaxed(&bl_stats.locals_now) <= 1;
+    return &__libc_single_threaded != NULL && __libc_single_threaded;
 }
 
 // From before to after: of the one thread that holds the locks.
@@ -32,7 +28,7 @@ static struct {
 // A handler that interrupted the only thread inside of the heap may fork: what
 // that thread holds it goes on to use and free, in parent and child alike.
 static bool interrupted_itself(void) {
-    return surely_alone() && bl_locks_are_held();
+    return bl_is_single_threaded() && bl_locks_are_held();
 }
 
 void bl_pages_before_fork(void) {
@@ -57,4 +53,6 @@ void bl_pages_after_fork(bool in_child) {
         bl_reservoir_await_child();
     if (!fork_now.interrupted)
         bl_locks_after_fork();
+    if (in_child)
+        bl_store_relaxed(&bl_stats.locals_now, bl_self != NULL);
 }

@@ -177,8 +177,21 @@ static bool buy(char *unit) {
 }
 
 static char *next_deferred(void) {
-    char *const unit = bl_marked_next(cursor, BL_MARK_DEFERRED);
-    return unit ? unit : bl_marked_next(NULL, BL_MARK_DEFERRED);
+    char *unit = bl_marked_next(cursor, BL_MARK_DEFERRED);
+    if (unit == NULL)
+        unit = bl_marked_next(NULL, BL_MARK_DEFERRED);
+    cursor = unit + BL_HUGE_SIZE;
+    return unit;
+}
+
+// Not a warm one, which may go before anybody asks for it; NULL: all are.
+static char *next_in_use(void) {
+    for (size_t left = bl_marked(BL_MARK_DEFERRED); left > 0; left--) {
+        char *const unit = next_deferred();
+        if (!bl_warm_holds(unit))
+            return unit;
+    }
+    return NULL;
 }
 
 // One at a time: others wait for the lock. Refusals are paid for too.
@@ -187,8 +200,9 @@ bool bl_budget_spend(void) {
         clock_ns < pause_until_ns)
         return false;
     for (int tries = 0; tries < MOST_TRIES; tries++) {
-        char *const unit = next_deferred();
-        cursor = unit + BL_HUGE_SIZE;
+        char *const unit = next_in_use();
+        if (unit == NULL)
+            break;
         if (buy(unit))
             return true;
         if (!can_pay(price_ns))

@@ -133,6 +133,9 @@ size_t bl_warm_trim(void);
 // So many units were opened since none was warm.
 void bl_warm_miss(size_t units);
 size_t bl_warm_units(void);
+bool bl_warm_holds(const char *unit);
+// The next peak is told of, however low it is.
+void bl_warm_forget_peak(void);
 void bl_warm_check(void);
 
 // --- addresses.c: binary buddies [Knowlton-1965] over the large part -------

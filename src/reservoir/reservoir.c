@@ -57,6 +57,16 @@ void bl_reservoir_check(void) {
     bl_lock_release(&bl_lock_reservoir);
 }
 
+void bl_reservoir_begin_anew(void) {
+#define BL_STAT(name, help) bl_store_relaxed(&bl_stats.name, 0);
+#define BL_LEVEL(name, help)
+#include "base/stats.def"
+#undef BL_STAT
+#undef BL_LEVEL
+    bl_store_relaxed(&bl_stats.units_max, bl_load_relaxed(&bl_stats.units_now));
+    bl_warm_forget_peak();
+}
+
 void bl_reservoir_expect_growth(void) {
     bl_policy.seeds = 1;
     bl_policy.promote_at = 2;

@@ -92,7 +92,7 @@ struct bl_run {
     uint32_t prev;
     uint32_t warm_units; // of a warm run: units that still lie here
     uint8_t order;       // addresses taken: 2^order units
-    uint8_t state;       // enum in runs.c
+    uint8_t state;       // enum bl_run_state
     const void *pool;    // whose block a run in use is; NULL: malloc's
     uint8_t spare[16];
 };
@@ -106,6 +106,8 @@ void bl_reservoir_limit_price(uint64_t percent);
 // To be called now and then: makes some units huge that began on base pages,
 // where that has been earned.
 void bl_reservoir_tend(void);
+// In a child of fork, alone: counters and the peak are its own from here on.
+void bl_reservoir_begin_anew(void);
 // Before any memory is taken: a process that needs a second unit will need
 // many, so only the first begins on base pages, until there is a second.
 void bl_reservoir_expect_growth(void);

@@ -71,8 +71,11 @@ static void free_addresses_of(const struct bl_warm *w) {
         bl_run_address_free(w->run - 1, w->units);
 }
 
+static uint64_t told; // units_max when the hook was called last
+
+void bl_warm_forget_peak(void) { told = 0; }
+
 static void tell_peak(void) {
-    static uint64_t told; // units_max at the last call
     const uint64_t most = bl_load_relaxed(&bl_stats.units_max);
     if (bl_reservoir_peak_hook && most > told) {
         told = most;
@@ -251,6 +254,15 @@ size_t bl_warm_purge_due(void) {
     const size_t bytes = now > delay ? bl_warm_purge(now - delay) : 0;
     missed_units -= least(missed_units, bytes >> BL_HUGE_SHIFT);
     return bytes;
+}
+
+bool bl_warm_holds(const char *unit) {
+    for (size_t i = 0; i < count; i++) {
+        const struct bl_warm *const w = nth(i);
+        if (unit >= w->at && unit < w->at + ((size_t)w->units << BL_HUGE_SHIFT))
+            return true;
+    }
+    return false;
 }
 
 void bl_warm_check(void) {

@@ -3,6 +3,8 @@
 
 #include "os/os.h"
 
+#define PATH_BYTES 4096
+
 struct bl_options bl_options = {
 #define BL_SWITCH(key, name, initial, help) .key = initial,
 #define BL_CHOICE(key, name, initial, choices, help) .key = initial,
@@ -96,6 +98,31 @@ static bool asks_for_huge_pages(const char *entry) {
     return value && bl_str_eq(value, "1");
 }
 
+// Kept here: a program may write over its environment, as those do that change
+// their names.
+#define BL_SWITCH(key, name, initial, help)
+#define BL_CHOICE(key, name, initial, choices, help)
+#define BL_NUMBER(key, name, initial, low, high, help)
+#define BL_PATH(key, name, help) static char kept_##key[PATH_BYTES];
+#define BL_FOLDER BL_PATH
+#include "base/options.def"
+#undef BL_SWITCH
+#undef BL_CHOICE
+#undef BL_NUMBER
+#undef BL_PATH
+#undef BL_FOLDER
+
+static void read_path(const char *name, const char *value,
+                      char kept[PATH_BYTES], const char **out) {
+    struct bl_text t;
+    bl_text_init(&t, kept, PATH_BYTES);
+    bl_text_str(&t, value);
+    if (t.cut)
+        complain(name, value, "a path of less than 4096 bytes");
+    else
+        *out = *value ? kept : NULL;
+}
+
 static void read_entry(const char *entry) {
     const char *value = NULL;
     if (asks_for_huge_pages(entry))
@@ -111,7 +138,7 @@ static void read_entry(const char *entry) {
         read_number(name, value, low, high, &bl_options.key);
 #define BL_PATH(key, name, help)                                               \
     if ((value = value_of(entry, name)) != NULL)                               \
-        bl_options.key = *value ? value : NULL;
+        read_path(name, value, kept_##key, &bl_options.key);
 #define BL_FOLDER BL_PATH
 #include "base/options.def"
 #undef BL_SWITCH

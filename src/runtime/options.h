@@ -12,7 +12,7 @@ struct bl_options {
 #define BL_SWITCH(key, name, initial, help) bool key;
 #define BL_CHOICE(key, name, initial, choices, help) unsigned key;
 #define BL_NUMBER(key, name, initial, low, high, help) uint64_t key;
-#define BL_PATH(key, name, help) const char *key; // in the environment
+#define BL_PATH(key, name, help) const char *key; // a copy of ours
 #define BL_FOLDER BL_PATH
 #include "base/options.def"
 #undef BL_SWITCH

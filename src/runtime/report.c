@@ -198,8 +198,10 @@ static void put_statistics(struct bl_text *t) {
     put_key(t, #name);                                                         \
     bl_text_u64(t, bl_load_relaxed(&bl_stats.name));                           \
     comma = ",";
+#define BL_LEVEL BL_STAT
 #include "base/stats.def"
 #undef BL_STAT
+#undef BL_LEVEL
     bl_text_char(t, '}');
 }
 

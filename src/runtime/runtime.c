@@ -109,6 +109,7 @@ __attribute__((constructor(101))) static void at_constructor(void) {
 }
 
 void bl_runtime_after_fork_in_child(void) {
+    bl_reservoir_begin_anew();
     if (reporting_pid != 0)
         reporting_pid = bl_os_pid();
 }

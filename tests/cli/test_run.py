@@ -309,6 +309,33 @@ def test_children_are_covered_and_summed(
         assert process["peak"]["heap"]["bytes"] >= 40 << 20
 
 
+def test_a_child_counts_from_its_beginning(
+    library: str, programs: Path, tmp_path: Path
+) -> None:
+    """It has its parent's units, which it did not map, and maps as many."""
+    lines = tmp_path / "lines"
+    subprocess.run(
+        [programs / "cli_grow", "48", "fork"],
+        env={**os.environ, "LD_PRELOAD": library, "BIGLEAF_REPORT": str(lines)},
+        stdout=subprocess.DEVNULL,
+        check=False,
+    )
+    reports = [json.loads(line) for line in lines.read_text().splitlines()]
+    child, parent = (report["statistics"] for report in reports)
+    assert 20 <= parent["units_fresh"] <= 40
+    assert child["units_fresh"] <= parent["units_fresh"] + 4
+    assert child["units_max"] > parent["units_max"]
+
+
+def test_a_program_may_write_over_its_environment(
+    bigleaf: Bigleaf, library: str, programs: Path, tmp_path: Path
+) -> None:
+    grow = str(programs / "cli_grow")
+    report = report_of(bigleaf, tmp_path, grow, "16", "rename")
+    assert report["mechanisms"]["heap"] == "bigleaf"
+    assert report["regions"]["heap"]["bytes"] >= 16 << 20
+
+
 def test_base_pages_say_so(
     bigleaf: Bigleaf, library: str, programs: Path, tmp_path: Path
 ) -> None:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Takes and touches some MiB of heap, then ends as told:
-//   grow MIB exit|_exit|abort|hang|stop|fork|drop
+//   grow MIB exit|_exit|abort|hang|stop|fork|drop|rename
 //
 #include <signal.h>
 #include <stdio.h>
@@ -30,6 +30,12 @@ static void drop(char **blocks) {
     free(blocks);
 }
 
+// As programs do that write a longer name for themselves where others look.
+static void write_over_environment(void) {
+    for (char **entry = environ; *entry; entry++)
+        memset(*entry, 'x', strlen(*entry));
+}
+
 int main(int argc, char **argv) {
     if (argc != 3)
         return 2;
@@ -40,6 +46,8 @@ int main(int argc, char **argv) {
     usleep(100000);
     if (strcmp(end, "drop") == 0)
         drop(blocks);
+    if (strcmp(end, "rename") == 0)
+        write_over_environment();
     if (strcmp(end, "_exit") == 0)
         _exit(7);
     if (strcmp(end, "abort") == 0)

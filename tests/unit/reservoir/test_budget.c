@@ -266,6 +266,24 @@ TEST(large_objects_wait_too) {
     bl_reservoir_check();
 }
 
+// It may go before anybody asks for it.
+TEST(what_is_warm_is_not_bought) {
+    enum { FREED = 20 };
+    void *units[N];
+    start_at(BL_BACKING_AUTO, DEAR_US);
+    struct bl_run *const run = bl_run_acquire(FREED * BL_HUGE_SIZE, 1);
+    assert_ptr_ne(run, NULL);
+    const uint64_t freed = deferred();
+    take(units);
+    void *const unused = unit();
+    bl_run_release(run);
+    bl_unit_release(unused);
+    run_ms(20000);
+    expect_size_eq(deferred(), freed + 1);
+    expect_size_eq(bought(), ever_deferred() - freed - 1);
+    bl_reservoir_check();
+}
+
 TEST(marks_move_and_go_with_the_memory) {
     start_at(BL_BACKING_AUTO, DEAR_US);
     struct bl_run *run = bl_run_acquire(20 * BL_HUGE_SIZE, 1);
