@@ -15,6 +15,7 @@
     atomic_store_explicit((p), (v), memory_order_relaxed)
 #define bl_store_release(p, v)                                                 \
     atomic_store_explicit((p), (v), memory_order_release)
+#define bl_load_seq_cst(p) atomic_load_explicit((p), memory_order_seq_cst)
 #define bl_add_relaxed(p, v)                                                   \
     atomic_fetch_add_explicit((p), (v), memory_order_relaxed)
 #define bl_sub_relaxed(p, v)                                                   \
@@ -27,6 +28,11 @@
     atomic_exchange_explicit((p), (v), memory_order_acquire)
 #define bl_exchange_acq_rel(p, v)                                              \
     atomic_exchange_explicit((p), (v), memory_order_acq_rel)
+#define bl_exchange_seq_cst(p, v)                                              \
+    atomic_exchange_explicit((p), (v), memory_order_seq_cst)
+#define bl_cas_weak_seq_cst(p, old, v)                                         \
+    atomic_compare_exchange_weak_explicit(                                     \
+        (p), (old), (v), memory_order_seq_cst, memory_order_relaxed)
 #define bl_cas_weak_release(p, old, v)                                         \
     atomic_compare_exchange_weak_explicit(                                     \
         (p), (old), (v), memory_order_release, memory_order_relaxed)

@@ -7,7 +7,7 @@
 //                    while the heap is small, to 1 MiB where realloc grows it
 //   above            a run of units, with room behind it to grow into
 //
-// These functions are what the ABI (abi_c.c, abi_cxx.c) is made of; they carry
+// These functions are what the ABI (abi_c.c, abi_cxx.cc) is made of; they carry
 // names of their own, so that tests can use them beside the libc's under a
 // sanitizer. They set errno only where the C standard has malloc set it, and
 // keep it in free. Any thread may call any of them.

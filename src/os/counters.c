@@ -332,6 +332,22 @@ static int start_thread(struct bl_counters *c) {
     return error;
 }
 
+static void close_all(struct bl_counters *c) {
+    for (size_t i = 0; i < c->ring_count; i++) {
+        munmap(c->rings[i].head, (RING_PAGES + 1) * (size_t)getpagesize());
+        close(c->rings[i].fd);
+    }
+    for (size_t i = 0; i < c->count; i++)
+        if (c->fds[i] >= 0)
+            close(c->fds[i]);
+    for (size_t i = 0; i < c->mapping_count; i++)
+        free(c->mappings[i].path);
+    free(c->mappings);
+    free(c->samples);
+    free(c->rings);
+    free(c);
+}
+
 struct bl_counters *bl_counters_open(const struct bl_counter_event *events,
                                      size_t count, int *error) {
     struct bl_counters *c = calloc(1, sizeof *c);
@@ -349,9 +365,7 @@ struct bl_counters *bl_counters_open(const struct bl_counter_event *events,
     open_rings(c, &events[0]);
     if (c->ring_count && start_thread(c) != 0) {
         *error = EAGAIN;
-        for (size_t i = 0; i < count; i++)
-            close(c->fds[i]);
-        free(c);
+        close_all(c);
         return NULL;
     }
     return c;
@@ -412,21 +426,9 @@ void bl_counters_close(struct bl_counters *c, uint64_t *counts, uint64_t *lost,
     }
     for (size_t i = 0; i < c->ring_count; i++)
         drain(c, &c->rings[i]);
-    for (size_t i = 0; i < c->count; i++) {
+    for (size_t i = 0; i < c->count; i++)
         counts[i] = read_count(c->fds[i]);
-        if (c->fds[i] >= 0)
-            close(c->fds[i]);
-    }
     give_samples(c, each, context);
     *lost = c->lost;
-    for (size_t i = 0; i < c->ring_count; i++) {
-        munmap(c->rings[i].head, (RING_PAGES + 1) * (size_t)getpagesize());
-        close(c->rings[i].fd);
-    }
-    for (size_t i = 0; i < c->mapping_count; i++)
-        free(c->mappings[i].path);
-    free(c->mappings);
-    free(c->samples);
-    free(c->rings);
-    free(c);
+    close_all(c);
 }

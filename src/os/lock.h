@@ -18,7 +18,7 @@
 #define BL_LOCKS(X)                                                            \
     X(bl_lock_start, 1, "the one-time start of the heap")                      \
     X(bl_lock_locals, 2, "all locals; pages between two lists of theirs")      \
-    X(bl_lock_pools, 3, "the table of pools")                                  \
+    X(bl_lock_pools, 3, "records of deleted pools")                            \
     X(bl_lock_pages, 4, "global and stranded pages, unit bitmaps")             \
     X(bl_lock_reservoir, 5, "units: addresses, warm runs, backing")
 

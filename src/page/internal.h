@@ -149,8 +149,9 @@ bool bl_parked_drain(struct bl_local *self);
 void bl_page_report(struct bl_page *page);
 // Puts a page that was taken off a list of reports on that of its owner.
 void bl_page_report_to(struct bl_local *owner, struct bl_page *page);
-// Called on slow paths, without locks: now and then it returns what has been
-// warm for longer than the purge delay. `self` may be NULL.
+// Called on slow paths, without locks: now and then it buys huge pages that
+// have been earned, and returns what has been warm for longer than the purge
+// delay. `self` may be NULL.
 void bl_local_turn(struct bl_local *self);
 // From now on requests for class `index` are served by class `lender`.
 void bl_local_show(struct bl_local *local, uint32_t index, uint32_t lender);

@@ -245,9 +245,10 @@ void bl_local_detach(void) {
     while (local->void_count > 0)
         bl_slices_give(local->voids[--local->void_count], 1);
     bl_lock_release(&bl_lock_pages);
-    // Who reported since the drain above may not have seen the flag.
-    bl_exchange_acq_rel(&local->parked, true);
-    if (bl_load_relaxed(&local->revived) != NULL)
+    // Who reported since the drain above may not have seen the flag: one of the
+    // two sees what the other wrote, as these and those below are in one order.
+    bl_exchange_seq_cst(&local->parked, true);
+    if (bl_load_seq_cst(&local->revived) != NULL)
         bl_store_relaxed(&parked_reports, true);
     bl_lock_release(&bl_lock_locals);
     BL_DISCOUNT_BY(locals_now, 1);
@@ -258,8 +259,8 @@ void bl_page_report_to(struct bl_local *local, struct bl_page *page) {
     struct bl_page *old = bl_load_relaxed(&local->revived);
     do
         page->revived_next = old;
-    while (!bl_cas_weak_release(&local->revived, &old, page));
-    if (bl_load_relaxed(&local->parked))
+    while (!bl_cas_weak_seq_cst(&local->revived, &old, page));
+    if (bl_load_seq_cst(&local->parked))
         bl_store_relaxed(&parked_reports, true);
 }
 

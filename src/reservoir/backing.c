@@ -117,9 +117,7 @@ static int back_by_thp(char *at, size_t units) {
     return 0;
 }
 
-int bl_back_units(void *at, size_t units) {
-    BL_COUNT_BY(units_fresh, units);
-    bl_warm_miss(units);
+static int back_fresh(void *at, size_t units) {
     if (bl_policy.backing == BL_BACKING_BASE)
         return bl_back_base(at, units << BL_HUGE_SHIFT);
     const size_t pool = back_some_from_pool(at, units);
@@ -129,6 +127,15 @@ int bl_back_units(void *at, size_t units) {
         back_by_thp((char *)at + (pool << BL_HUGE_SHIFT), units - pool);
     if (result < 0 && pool > 0)
         bl_unback(at, pool << BL_HUGE_SHIFT);
+    return result;
+}
+
+int bl_back_units(void *at, size_t units) {
+    const int result = back_fresh(at, units);
+    if (result == 0) {
+        BL_COUNT_BY(units_fresh, units);
+        bl_warm_miss(units);
+    }
     return result;
 }
 
@@ -195,7 +202,10 @@ static bool move_or_copy(void *from, size_t bytes, void *to) {
         return true;
     if (bl_os.map(to, bytes, BL_OS_BASE_PAGES) < 0)
         bl_fatal("the kernel refuses to move memory, and to map more");
-    bl_os.advise_huge(to, bytes);
+    if (bl_policy.backing == BL_BACKING_BASE || bl_budget_defers())
+        bl_os.advise_base(to, bytes);
+    else
+        bl_os.advise_huge(to, bytes);
     __builtin_memcpy(to, from, bytes);
     bl_os.unmap(from, bytes);
     return false;

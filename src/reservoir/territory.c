@@ -136,6 +136,8 @@ static uintptr_t candidate(uintptr_t i) {
 
 bool bl_reservoir_start(void) {
     _Static_assert(sizeof(struct bl_run) == 64, "run records are one line");
+    if (bump.mapped > 0) // what failed at the first call came after this
+        return true;
     for (uintptr_t i = 0; i < BL_TERRITORIES; i++) {
         lay_out(candidate(i));
         if (claim())

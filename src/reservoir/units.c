@@ -132,23 +132,26 @@ static char *take_ahead(void) {
     return at;
 }
 
-static char *take_warm(void) {
-    struct bl_warm w = bl_warm_take(1);
-    if (w.units == 0)
-        return NULL;
-    if (w.run == 0) {
+// What was taken, at an address of the small part; NULL: it is warm again.
+static char *place(const struct bl_warm *w) {
+    if (w->run == 0) {
         BL_COUNT(units_reused);
-        return w.at;
+        return w->at;
     }
     char *at = bl_unit_address_take();
     if (at == NULL) {
-        bl_warm_put_back(&w);
+        bl_warm_put_back(w);
         return NULL;
     }
-    if (bl_warm_move(&w, at))
+    if (bl_warm_move(w, at))
         return at;
     bl_unit_address_free(at, 1);
     return NULL;
+}
+
+static char *take_warm(void) {
+    const struct bl_warm w = bl_warm_take(1);
+    return w.units > 0 ? place(&w) : NULL;
 }
 
 static char *take_from_pool(void) {
@@ -165,12 +168,13 @@ static char *take_from_pool(void) {
 }
 
 void *bl_unit_take_ready(void) {
-    char *at = take_warm();
-    if (at != NULL &&
-        (bl_unit_is_seed(at) || bl_is_marked(at, BL_MARK_DEFERRED))) {
-        bl_warm_push(at, 1, 0);
+    const struct bl_warm w = bl_warm_take(1);
+    if (w.units > 0 &&
+        (bl_unit_is_seed(w.at) || bl_is_marked(w.at, BL_MARK_DEFERRED))) {
+        bl_warm_put_back(&w);
         return NULL;
     }
+    char *const at = w.units > 0 ? place(&w) : NULL;
     return at != NULL ? at : take_from_pool();
 }
 

@@ -4,7 +4,9 @@
 //
 //   first allocation   options are read if the environment is there yet; the
 //                      reservoir is told what they say
-//   constructor        options, if that did not happen; fork handlers; image
+//   constructor        options, if that did not happen; image; fork handlers
+//                      where they matter from the start, else they come with
+//                      the first fork or thread (late_fork.c)
 //   thread end         its local is given up (page/local.c)
 //   fork               locks taken before, freed after in parent and child
 //   before a purge     the peak is read, where a report is wanted

@@ -50,6 +50,25 @@ TEST(a_warm_unit_serves_again) {
     expect_size_eq(fake_os_count(FAKE_MAP), maps);
 }
 
+TEST(who_starts_it_again_has_it_as_it_is) {
+    start_with(BL_BACKING_THP);
+    void *const first = unit();
+    const uintptr_t small = bl_territory.small;
+    expect_true(bl_reservoir_start());
+    expect_size_eq(bl_territory.small, small);
+    expect_true(fake_os_is_mapped(first, BL_HUGE_SIZE));
+    bl_reservoir_check();
+}
+
+TEST(what_is_refused_is_not_counted) {
+    start_with(BL_BACKING_THP);
+    fake_os_fail(1, ENOMEM, FAKE_BIT(FAKE_MAP), true);
+    const uint64_t fresh = bl_load_relaxed(&bl_stats.units_fresh);
+    expect_ptr_eq(bl_run_acquire(N * BL_HUGE_SIZE, 1), NULL);
+    expect_size_eq(bl_load_relaxed(&bl_stats.units_fresh), fresh);
+    bl_reservoir_check();
+}
+
 static size_t number_of(const void *p) {
     return ((uintptr_t)p - bl_territory.small) >> BL_HUGE_SHIFT;
 }
