@@ -322,7 +322,6 @@ static void json_geometry(struct bl_json *j, const struct bl_tlb_report *r) {
 }
 
 static void json_emulated(struct bl_json *j, const struct bl_tlb_report *r) {
-    bl_json_real(j, "wall_seconds", r->result->wall, 6);
     json_geometry(j, r);
     bl_json_u64(j, "sample", r->request->every);
     bl_json_open(j, "total", '{');
@@ -373,6 +372,7 @@ void bl_tlb_report_json(const struct bl_tlb_report *r, FILE *out) {
     bl_json_close(&j, ']');
     bl_json_string(&j, "by", r->counts ? "counters" : "emulator");
     bl_json_i64(&j, "exit_status", r->result->exit_status);
+    bl_json_real(&j, "wall_seconds", r->result->wall, 6);
     if (r->counts)
         json_counted(&j, r->counts);
     else

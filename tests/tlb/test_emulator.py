@@ -341,6 +341,7 @@ def test_what_was_stopped_is_not_run_again(counted: list[str], tmp_path: Path) -
     report = json.loads((tmp_path / "tlb.json").read_text())
     assert report["events"][0]["base"] > 0
     assert report["events"][0]["bigleaf"] is None
+    assert report["wall_seconds"] == report["runs"][0]["wall_seconds"]
     assert report["runs"][1]["wall_seconds"] is None
 
 
