@@ -370,6 +370,7 @@ def test_faults_of_users_are_one_line(tmp_path: Path) -> None:
         (["--json=/no/folder/x"], "cannot write /no/folder/x", 3),
         (["--flame=/no/folder/x"], "cannot write /no/folder/x", 3),
         (["--by=counters", "--events=/no/file"], "No such file", 2),
+        (["--by=emulator", "--events=/no/file"], "--events goes with counters", 2),
     ]
     for words, text, status in cases:
         by = [] if "--by" in words[0] else ["--by=emulator"]
