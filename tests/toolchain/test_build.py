@@ -159,6 +159,18 @@ def test_one_table_of_all_states(workshop: Workshop, tmp_path: Path) -> None:
     assert "none of these files is for it (cnf)" in ended.out
 
 
+def test_a_solver_past_its_time_is_ended(tmp_path: Path) -> None:
+    sys.path.insert(0, str(SOURCE / "bench"))
+    from bigleaf_bench.build import measure
+    from bigleaf_bench.failure import WrongUse
+
+    pid = tmp_path / "pid"
+    words = ["sh", "-c", f"echo $$ >{pid}; exec sleep 600"]
+    with pytest.raises(WrongUse, match="ran longer than 1 s"):
+        measure.run(str(COMMAND), measure.STATES[0], words, 1)
+    until(lambda: not Path(f"/proc/{pid.read_text().strip()}").exists())
+
+
 # Instead of compiling glibc: its libc as it is, or a refusal.
 STAND_IN = """#!/bin/sh
 [ "$1" = thp-libc ] || exec {command} "$@"
