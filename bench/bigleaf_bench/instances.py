@@ -26,6 +26,7 @@ import tarfile
 import tempfile
 import urllib.error
 import urllib.request
+import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -40,6 +41,7 @@ GENERATORS = next((d for d in (HERE / "generators", HERE.parent / "instances") i
 # What a file of a format must begin with, comments left out.
 BEGINNINGS = {"aig": b"aig ", "aag": b"aag "}
 FETCH_SECONDS = 60
+DAMAGED = (EOFError, lzma.LZMAError, zlib.error)
 # Begins the names of what is being written, and of what kill -9 leaves of it.
 UNFINISHED = ".unfinished-"
 
@@ -139,7 +141,7 @@ def unpack(path: Path, plain: Path) -> Path:
     try:
         with opener(path, "rb") as packed, whole(plain) as out:
             shutil.copyfileobj(packed, out)
-    except (OSError, EOFError, lzma.LZMAError) as error:
+    except (OSError, *DAMAGED) as error:
         # Its problem is found again, and named, where it is looked at.
         plain.unlink(missing_ok=True)
         return path if not isinstance(error, OSError) or not error.errno else plain
@@ -258,7 +260,7 @@ def members(path: Path, part: InstanceSet, target: Path) -> list[Path]:
         safe = hasattr(tarfile, "data_filter") and path.suffix != ".zip"
         try:
             shutil.unpack_archive(path, unfinished, **({"filter": "data"} if safe else {}))
-        except (shutil.ReadError, EOFError, lzma.LZMAError, tarfile.TarError) as error:
+        except (shutil.ReadError, tarfile.TarError, *DAMAGED) as error:
             raise WrongUse(f"{part.url}: no archive that can be unpacked: {error}") from None
         os.replace(unfinished, folder)
     return sorted(p for p in folder.rglob("*") if p.is_file()

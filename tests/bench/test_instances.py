@@ -45,6 +45,17 @@ def test_packed_files_are_unpacked_once(tmp_path):
     assert prepared(tmp_path, 'files = ["*.cnf.*"]')[0].path.stat().st_mtime_ns == first
 
 
+def test_damaged_files_are_not_unpacked(tmp_path):
+    for suffix, pack in ((".xz", lzma.compress), (".gz", gzip.compress), (".bz2", bz2.compress)):
+        packed = bytearray(pack(bytes(range(256)) * 40))
+        packed[len(packed) // 2] ^= 0xff
+        (tmp_path / f"a{suffix[1]}.cnf{suffix}").write_bytes(packed)
+    # Of gzip whatever stands behind its head.
+    (tmp_path / "c.cnf.gz").write_bytes(gzip.compress(SAT.encode())[:10] + b"\xff" * 30)
+    found = prepared(tmp_path, 'files = ["*.cnf.*"]')
+    assert [i.problem[:20] for i in found] == ["cannot be unpacked a"] * 4
+
+
 def test_folders_and_sets_that_may_be_empty(tmp_path):
     (tmp_path / "in" / "deep").mkdir(parents=True)
     (tmp_path / "in" / "deep" / "a.cnf").write_text(SAT, encoding="ascii")
