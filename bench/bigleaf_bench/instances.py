@@ -66,9 +66,12 @@ class Instance:
 
 def clear(results: Path) -> None:
     """Away with what was being written when a campaign was killed."""
-    for place in ("", "instances/*/"):
-        for path in results.glob(f"{place}{UNFINISHED}*"):
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    wanted = f"{UNFINISHED}*"
+    for path in (*results.glob(wanted), *(results / "instances").rglob(wanted)):
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)  # it may have been in such a folder
 
 
 def prepare(campaign: Campaign, folder: Path, say=lambda text: None) -> list[Instance]:

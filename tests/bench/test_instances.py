@@ -91,10 +91,14 @@ def test_what_a_killed_campaign_was_writing_is_removed(tmp_path):
         raise KeyboardInterrupt
     left = tmp_path / "killed" / "instances" / "all"
     (left / f"{instances.UNFINISHED}folder" / "deep").mkdir(parents=True)
+    (left / f"{instances.UNFINISHED}folder" / f"{instances.UNFINISHED}a").touch()
     (left / "b.cnf").write_text(SAT, encoding="ascii")
-    assert len(list(left.iterdir())) == 3 and not list(target.iterdir())
+    (left / "2019").mkdir()
+    (left / "2019" / f"{instances.UNFINISHED}b").touch()
+    assert len(list(left.iterdir())) == 4 and not list(target.iterdir())
     instances.clear(tmp_path / "killed")
-    assert [p.name for p in left.iterdir()] == ["b.cnf"]
+    assert sorted(p.name for p in left.iterdir()) == ["2019", "b.cnf"]
+    assert not list((left / "2019").iterdir())
 
 
 @pytest.fixture
