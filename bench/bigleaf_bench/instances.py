@@ -15,6 +15,7 @@ import fnmatch
 import glob
 import gzip
 import hashlib
+import http.client
 import lzma
 import os
 import re
@@ -24,7 +25,6 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-import urllib.error
 import urllib.request
 import zlib
 from dataclasses import dataclass, field
@@ -122,15 +122,21 @@ def listed(part: InstanceSet, base: Path) -> list[Path]:
     """The files that patterns or a folder name, each once, sorted."""
     found = []
     for pattern in part.files:
-        path = (base / Path(os.path.expandvars(pattern)).expanduser()).absolute()
-        if part.source == "folder":
-            found += sorted(p for p in path.rglob("*") if p.is_file()
-                            and fnmatch.fnmatch(p.name, part.member))
-        elif any(c in pattern for c in "*?["):
-            found += sorted(Path(path.anchor).glob(str(path.relative_to(path.anchor))))
-        else:
-            found.append(path)
+        try:
+            found += matching(part, base, pattern)
+        except (RuntimeError, ValueError) as error:
+            raise WrongUse(f"instance set {part.name}: {pattern}: {error}") from None
     return list(dict.fromkeys(found))
+
+
+def matching(part: InstanceSet, base: Path, pattern: str) -> list[Path]:
+    path = (base / Path(os.path.expandvars(pattern)).expanduser()).absolute()
+    if part.source == "folder":
+        return sorted(p for p in path.rglob("*") if p.is_file()
+                      and fnmatch.fnmatch(p.name, part.member))
+    if any(c in pattern for c in "*?["):
+        return sorted(Path(path.anchor).glob(str(path.relative_to(path.anchor))))
+    return [path]
 
 
 def unpack(path: Path, plain: Path) -> Path:
@@ -245,7 +251,7 @@ def fetch(part: InstanceSet) -> Path:
             if digest.hexdigest() != part.sha256:
                 raise WrongUse(f"{part.url}: SHA-256 is {digest.hexdigest()}, "
                                f"the campaign says {part.sha256}")
-    except (urllib.error.URLError, OSError, ValueError) as error:
+    except (OSError, ValueError, http.client.HTTPException) as error:
         raise Lacking(f"{part.url}: {getattr(error, 'reason', error)}") from None
     return path
 

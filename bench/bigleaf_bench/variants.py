@@ -94,9 +94,8 @@ def filled_in(value: str, base: Path) -> str:
 
 def read(table, base: Path) -> Variant:
     """The variant of one [[variants]] table."""
-    kind = KINDS[table.choice("kind", KINDS, table.values.get("name", "base")
-                              if table.values.get("name") in KINDS else "base")]
     name = table.name()
+    kind = KINDS[table.choice("kind", KINDS, name if name in KINDS else "base")]
     least = table.number("least", kind.expect.least, 0, 1)
     most = table.number("most", kind.expect.most, 0, 1)
     environment = {k: filled_in(v, base) for k, v in table.mapping("environment").items()}

@@ -170,6 +170,9 @@ def test_archives_by_http(tmp_path, archive):
         with pytest.raises(Lacking, match="ile not found"):
             prepared(tmp_path, f'url = "{url}/none"\nsha256 = "{digest}"')
         server.shutdown()
+    for url in ("http://h/a b", "http://127.0.0.1:9/x"):
+        with pytest.raises(Lacking, match=url):
+            prepared(tmp_path, f'url = "{url}"\nsha256 = "{digest}"')
 
 
 def test_formulas_of_cnfgen(tmp_path):

@@ -227,6 +227,8 @@ def test_another_source_is_refused(workshop: Workshop) -> None:
 def test_no_network_is_said(workshop: Workshop) -> None:
     workshop.write(url="http://127.0.0.1:9/tiny-1.tar.gz")
     fails(workshop, 1, "127.0.0.1:9", "is there a network")
+    workshop.write(url="http://127.0.0.1:9/tiny 1.tar.gz")
+    fails(workshop, 1, "127.0.0.1:9/tiny 1", "URL can't contain control characters")
 
 
 def test_a_killed_build_leaves_nothing_for_long(workshop: Workshop) -> None:
