@@ -71,7 +71,9 @@ static bool measure_word_before(const char *line, const char *p) {
         p--;
     for (size_t i = 0; i < BL_ARRAY_LEN(words); i++) {
         const size_t n = strlen(words[i]);
-        if ((size_t)(p - line) >= n && strncasecmp(p - n, words[i], n) == 0)
+        const size_t before = (size_t)(p - line);
+        if (before >= n && strncasecmp(p - n, words[i], n) == 0 &&
+            (before == n || !is_word_char(p[-(ptrdiff_t)n - 1])))
             return true;
     }
     return false;
