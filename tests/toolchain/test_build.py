@@ -486,6 +486,35 @@ def test_wrong_recipes_are_named(workshop: Workshop) -> None:
     assert (ended.status, ended.err.count("\n")) == (2, 1)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("[source]", 'source = "x"\n[other]', "source must be a table"),
+        ("[source]", 'parts = "x"\n[source]', "parts must be a table"),
+        ("[source]", "parts.more = 3\n[source]", "parts.more must be a table"),
+        ("[source]", "needs = [3]\n[source]", "needs must be a list of texts"),
+        ("summary", "sumary", "summary is missing"),
+        ('summary = "a', 'summary = "\xe4', "is no UTF-8 text"),
+        ("[build]", "[built]", "build is missing"),
+        ("steps = [", 'steps = "make"\nx = [', "build.steps must be a list"),
+        ("status = 10", 'status = "10"', "smoke[1].status must be a whole number"),
+        ("[[smoke]]", "[smoke]", "smoke must be a list"),
+        ("sha256 = ", "sha = ", "source.sha256 is missing"),
+        ("url = ", "url = 3 #", "source.url must be text"),
+        ("[table]", "[table", "Expected ']'"),
+    ],
+)
+def test_wrong_values_of_recipes_are_named(
+    workshop: Workshop, old: str, new: str, said: str
+) -> None:
+    file = workshop.recipes / "tiny.toml"
+    text = file.read_text().replace(old, new, 1)
+    file.write_bytes(text.encode("latin-1"))
+    ended = workshop("tiny")
+    assert (ended.status, ended.err.count("\n")) == (2, 1), ended.err
+    assert f"tiny.toml: {said}" in ended.err
+
+
 @pytest.mark.parametrize("file", sorted((SOURCE / "solvers").glob("*.toml")), ids=lambda f: f.stem)
 def test_every_recipe_is_whole(file: Path) -> None:
     sys.path.insert(0, str(SOURCE / "bench"))
