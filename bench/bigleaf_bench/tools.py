@@ -54,7 +54,6 @@ class Tool:
     reader: str
     forms: tuple[Form, ...]
     defaults: dict[str, str] = field(default_factory=dict)
-    complete: bool = True
     adapter: object = None
 
 
