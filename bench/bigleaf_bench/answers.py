@@ -51,8 +51,17 @@ def witness(lines: list[str]) -> numpy.ndarray | None:
     found = [line[2:] for line in lines if line.startswith("v ")]
     try:
         return numbers(found) if found else None
-    except ValueError:
+    except (ValueError, OverflowError):
         return numpy.empty(0, dtype=numpy.int64)
+
+
+def digits(lines: list[str]) -> numpy.ndarray | None:
+    """The model of a single v line that has a digit, 0 or 1, for each variable."""
+    found = [line[2:].strip() for line in lines if line.startswith("v ")]
+    if len(found) != 1 or not re.fullmatch("[01]+", found[0]):
+        return None
+    variables = numpy.arange(1, len(found[0]) + 1)
+    return numpy.where(numpy.array(list(found[0])) == "1", variables, -variables)
 
 
 def from_file(path: Path | None) -> numpy.ndarray | None:
@@ -60,7 +69,7 @@ def from_file(path: Path | None) -> numpy.ndarray | None:
     try:
         lines = path.read_text(encoding="ascii", errors="replace").splitlines() if path else []
         return numbers(lines[1:]) if lines and lines[0] == "SAT" else None
-    except (OSError, ValueError):
+    except (OSError, ValueError, OverflowError):
         return None
 
 
@@ -91,12 +100,14 @@ def asp(ended: Ended) -> Answer:
 
 
 def maxsat(ended: Ended) -> Answer:
-    """MaxSAT evaluation: s OPTIMUM FOUND, o COST, v LITERALS."""
+    """MaxSAT evaluation: s OPTIMUM FOUND, o COST, v LITERALS, or v DIGITS since 2022."""
     lines = ended.text.splitlines()
     if "s OPTIMUM FOUND" in lines:
         costs = [line[2:].strip() for line in lines if line.startswith("o ")]
         if costs and costs[-1].isdigit():
-            return Answer(f"optimum {costs[-1]}", witness(lines), int(costs[-1]))
+            model = digits(lines)
+            return Answer(f"optimum {costs[-1]}", witness(lines) if model is None else model,
+                          int(costs[-1]))
     return Answer("unsat") if "s UNSATISFIABLE" in lines else Answer()
 
 

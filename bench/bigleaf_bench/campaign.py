@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import difflib
 import re
+import shlex
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from bigleaf_bench import answers, variants
 from bigleaf_bench.failure import WrongUse
-from bigleaf_bench.tools import TOOLS, Tool, benchexec_tool
+from bigleaf_bench.tools import FILLED_IN, TOOLS, Tool, benchexec_tool
 from bigleaf_bench.variants import Variant
 
 UNITS = {"": 1, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30,
@@ -210,6 +211,18 @@ def size(table: Table, key: str, default: int) -> int | None:
     return int(found)
 
 
+def check_options(table: Table, use: ToolUse, sets: dict[str, InstanceSet]) -> None:
+    """Options are templates; not those of BenchExec's modules."""
+    for part in (sets[name] for name in use.sets if not use.tool.adapter):
+        known = {**use.tool.defaults, **part.parameters, **dict.fromkeys(FILLED_IN, "0")}
+        for option in use.options:
+            try:
+                option.format_map(known)
+            except (KeyError, ValueError, IndexError, AttributeError, TypeError):
+                raise table.wrong("options", f"'{option}' may name in braces only "
+                                  f"{', '.join(known)}; a brace itself is {{{{ or }}}}") from None
+
+
 def read_tool(table: Table, sets: dict[str, InstanceSet]) -> ToolUse:
     use = table.take("use", str)
     if use.startswith("benchexec:"):
@@ -228,8 +241,17 @@ def read_tool(table: Table, sets: dict[str, InstanceSet]) -> ToolUse:
     result = ToolUse(table.name(tool.name), tool, chosen, table.texts("options"),
                      table.take("executable", str, "") or None,
                      table.take("category", str, tool.category))
+    check_options(table, result, sets)
     table.done()
     return result
+
+
+def check_words(table: Table, lines: tuple[str, ...]) -> None:
+    for line in lines:
+        try:
+            shlex.split(line)
+        except ValueError as error:
+            raise table.wrong("arguments", f"'{line}': {error}") from None
 
 
 def read_set(table: Table) -> InstanceSet:
@@ -248,6 +270,7 @@ def read_set(table: Table) -> InstanceSet:
         table.take("optional", bool, False))
     if source == "url" and not re.fullmatch("[0-9a-f]{64}", result.sha256):
         raise table.wrong("sha256", "a set with a url needs the archive's SHA-256")
+    check_words(table, result.arguments)
     table.done()
     return result
 

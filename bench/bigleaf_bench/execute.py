@@ -3,8 +3,9 @@
 
 Whatever goes wrong with a run - the instance, the tool, a limit, the disk -
 becomes the status of its record. Statuses: ok, no answer, timeout, stalled, out
-of memory, crash, error, broken instance, missing tool, disk full, contradiction,
-wrong answer; most with more in brackets.
+of memory, crash, error, broken instance, missing tool, disk full, no proof (the
+tool writes none), contradiction, wrong answer; most with more in brackets. And
+lost: see `cluster`.
 """
 
 from __future__ import annotations

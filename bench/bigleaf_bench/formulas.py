@@ -37,7 +37,7 @@ class Formula:
     def satisfied(self, model: numpy.ndarray) -> numpy.ndarray:
         """Per clause: is one of its literals in the model?"""
         value = numpy.zeros(2 * self.variables + 1, dtype=bool)
-        inside = model[numpy.abs(model) <= self.variables]
+        inside = model[(model <= self.variables) & (model >= -self.variables)]
         value[inside + self.variables] = True
         if not len(self.starts):
             return numpy.empty(0, dtype=bool)
@@ -98,34 +98,39 @@ def read(path: Path) -> Formula:
         if path.suffix == ".wcnf" and not words:
             return read_new_wcnf(data)
         raise Broken("no line 'p cnf VARIABLES CLAUSES'")
+    weighted = words[1] == b"wcnf"
     try:
-        variables, clauses = int(words[2]), int(words[3])
+        variables, clauses, *top = [int(word) for word in words[2:5 if weighted else 4]]
     except ValueError:
         raise Broken("no numbers in the line 'p cnf ...'") from None
     literals, starts = split(body(data[place:]))
     weights = None
-    if words[1] == b"wcnf":
-        weights = literals[starts] if len(starts) else literals
-        literals = numpy.delete(literals, starts)
-        starts = starts - numpy.arange(len(starts))
-        if len(words) > 4:
-            weights = numpy.where(weights >= int(words[4]), -1, weights)
+    if weighted:
+        weights, literals, starts = weighed(literals, starts)
+        if top:
+            weights = numpy.where(weights >= top[0], -1, weights)
     if len(starts) != clauses:
         raise Broken(f"{len(starts)} clauses, but the header says {clauses}")
     return checked(Formula(variables, literals, starts, weights))
 
 
+def weighed(literals: numpy.ndarray, starts: numpy.ndarray) -> tuple[numpy.ndarray, ...]:
+    """The clauses' weights, which stand first in them, and the clauses without."""
+    if (numpy.append(starts[1:], len(literals)) == starts).any():
+        raise Broken("a clause has no weight")
+    weights = literals[starts] if len(starts) else literals
+    return weights, numpy.delete(literals, starts), starts - numpy.arange(len(starts))
+
+
 def read_new_wcnf(data: bytes) -> Formula:
     """WCNF since 2022: no header, h for hard clauses."""
-    literals, starts = split(body(HARD.sub(b"-1", data)))
-    weights = literals[starts] if len(starts) else literals
-    literals = numpy.delete(literals, starts)
+    weights, literals, starts = weighed(*split(body(HARD.sub(b"-1", data))))
     variables = int(numpy.abs(literals).max(initial=0))
-    return checked(Formula(variables, literals, starts - numpy.arange(len(starts)), weights))
+    return checked(Formula(variables, literals, starts, weights))
 
 
 def checked(formula: Formula) -> Formula:
-    most = int(numpy.abs(formula.literals).max(initial=0))
+    most = max(int(formula.literals.max(initial=0)), -int(formula.literals.min(initial=0)))
     if most > formula.variables:
         raise Broken(f"variable {most}, but the header says {formula.variables}")
     return formula

@@ -15,6 +15,7 @@ import fnmatch
 import glob
 import gzip
 import hashlib
+import http.client
 import lzma
 import os
 import re
@@ -24,8 +25,8 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-import urllib.error
 import urllib.request
+import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -40,6 +41,7 @@ GENERATORS = next((d for d in (HERE / "generators", HERE.parent / "instances") i
 # What a file of a format must begin with, comments left out.
 BEGINNINGS = {"aig": b"aig ", "aag": b"aag "}
 FETCH_SECONDS = 60
+DAMAGED = (EOFError, lzma.LZMAError, zlib.error)
 # Begins the names of what is being written, and of what kill -9 leaves of it.
 UNFINISHED = ".unfinished-"
 
@@ -64,9 +66,12 @@ class Instance:
 
 def clear(results: Path) -> None:
     """Away with what was being written when a campaign was killed."""
-    for place in ("", "instances/*/"):
-        for path in results.glob(f"{place}{UNFINISHED}*"):
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    wanted = f"{UNFINISHED}*"
+    for path in (*results.glob(wanted), *(results / "instances").rglob(wanted)):
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)  # it may have been in such a folder
 
 
 def prepare(campaign: Campaign, folder: Path, say=lambda text: None) -> list[Instance]:
@@ -117,15 +122,21 @@ def listed(part: InstanceSet, base: Path) -> list[Path]:
     """The files that patterns or a folder name, each once, sorted."""
     found = []
     for pattern in part.files:
-        path = (base / Path(os.path.expandvars(pattern)).expanduser()).absolute()
-        if part.source == "folder":
-            found += sorted(p for p in path.rglob("*") if p.is_file()
-                            and fnmatch.fnmatch(p.name, part.member))
-        elif any(c in pattern for c in "*?["):
-            found += sorted(Path(path.anchor).glob(str(path.relative_to(path.anchor))))
-        else:
-            found.append(path)
+        try:
+            found += matching(part, base, pattern)
+        except (RuntimeError, ValueError) as error:
+            raise WrongUse(f"instance set {part.name}: {pattern}: {error}") from None
     return list(dict.fromkeys(found))
+
+
+def matching(part: InstanceSet, base: Path, pattern: str) -> list[Path]:
+    path = (base / Path(os.path.expandvars(pattern)).expanduser()).absolute()
+    if part.source == "folder":
+        return sorted(p for p in path.rglob("*") if p.is_file()
+                      and fnmatch.fnmatch(p.name, part.member))
+    if any(c in pattern for c in "*?["):
+        return sorted(Path(path.anchor).glob(str(path.relative_to(path.anchor))))
+    return [path]
 
 
 def unpack(path: Path, plain: Path) -> Path:
@@ -139,7 +150,7 @@ def unpack(path: Path, plain: Path) -> Path:
     try:
         with opener(path, "rb") as packed, whole(plain) as out:
             shutil.copyfileobj(packed, out)
-    except (OSError, EOFError, lzma.LZMAError) as error:
+    except (OSError, *DAMAGED) as error:
         # Its problem is found again, and named, where it is looked at.
         plain.unlink(missing_ok=True)
         return path if not isinstance(error, OSError) or not error.errno else plain
@@ -240,7 +251,7 @@ def fetch(part: InstanceSet) -> Path:
             if digest.hexdigest() != part.sha256:
                 raise WrongUse(f"{part.url}: SHA-256 is {digest.hexdigest()}, "
                                f"the campaign says {part.sha256}")
-    except (urllib.error.URLError, OSError, ValueError) as error:
+    except (OSError, ValueError, http.client.HTTPException) as error:
         raise Lacking(f"{part.url}: {getattr(error, 'reason', error)}") from None
     return path
 
@@ -258,7 +269,7 @@ def members(path: Path, part: InstanceSet, target: Path) -> list[Path]:
         safe = hasattr(tarfile, "data_filter") and path.suffix != ".zip"
         try:
             shutil.unpack_archive(path, unfinished, **({"filter": "data"} if safe else {}))
-        except (shutil.ReadError, EOFError, lzma.LZMAError, tarfile.TarError) as error:
+        except (shutil.ReadError, tarfile.TarError, *DAMAGED) as error:
             raise WrongUse(f"{part.url}: no archive that can be unpacked: {error}") from None
         os.replace(unfinished, folder)
     return sorted(p for p in folder.rglob("*") if p.is_file()

@@ -41,7 +41,7 @@ STOPPED = {"cpu_seconds": 0, "wall_seconds": 0, "memory_bytes": None, "exit_stat
 # Names a run's own folder in the environment of all its processes.
 RUN = "BIGLEAF_CAMPAIGN_RUN"
 # All that runs see of the caller's environment.
-KEPT = ("PATH", "HOME", "USER", "LANG", "LC_ALL", "BIGLEAF_LIBRARY", "JAVA_HOME")
+KEPT = ("PATH", "HOME", "USER", "LANG", "LC_ALL", "BIGLEAF_LIB", "JAVA_HOME")
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import numpy
 import pandas
 
 from bigleaf_bench import backing, journal
-from bigleaf_bench.campaign import Campaign, parse
+from bigleaf_bench.campaign import Campaign, load
 from bigleaf_bench.execute import read_json
 from bigleaf_bench.failure import WrongUse
 
@@ -38,11 +38,7 @@ class Results:
     @staticmethod
     def load(folder: Path, base: str | None = None, huge: str | None = None) -> Results:
         records = journal.read(folder)
-        kept = folder / "campaign.toml"
-        try:
-            campaign = parse(kept, kept.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise WrongUse(f"{kept}: {error.strerror}") from None
+        campaign = load(folder / "campaign.toml")
         names = [v.name for v in campaign.variants]
         for option, name in (("--base", base), ("--huge", huge)):
             if name and name not in names:

@@ -8,6 +8,7 @@ columns the runs. A run without a trusted backing is of category "missing".
 from __future__ import annotations
 
 import bz2
+import re
 import time
 from pathlib import Path
 from xml.etree import ElementTree
@@ -18,6 +19,8 @@ from bigleaf_bench.records import Results
 
 DOCTYPE = ('<!DOCTYPE result PUBLIC "+//IDN sosy-lab.org//DTD BenchExec result 3.27//EN" '
            '"https://www.sosy-lab.org/benchexec/result-3.27.dtd">\n')
+# In XML 1.0; an answer may hold any of it.
+FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
 def export(results: Results, folder: Path) -> list[Path]:
@@ -59,7 +62,7 @@ def document(results: Results, records: list[dict], tool: str, variant: str) -> 
     add_system(root, before)
     for record in sorted(records, key=lambda r: (r["set"], r["instance"])):
         add_run(root, record)
-    text = ElementTree.tostring(root, encoding="unicode")
+    text = FORBIDDEN.sub("?", ElementTree.tostring(root, encoding="unicode"))
     return f'<?xml version="1.0"?>\n{DOCTYPE}{text}\n'.encode(errors="backslashreplace")
 
 

@@ -21,6 +21,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 CNF = ("cnf",)
+# What `execute` fills in, besides the tool's defaults and the set's parameters.
+FILLED_IN = ("instance", "answer", "proof", "seconds", "memory_mib")
 # Of programs that `bigleaf bench build --into` made, the ordinary ones.
 PLAIN = "-plain"
 # Python's packages that are named otherwise than their modules.
@@ -52,7 +54,6 @@ class Tool:
     reader: str
     forms: tuple[Form, ...]
     defaults: dict[str, str] = field(default_factory=dict)
-    complete: bool = True
     adapter: object = None
 
 

@@ -32,24 +32,18 @@ class Kind:
     run: tuple[str, ...]
     expect: Expectation
     huge: bool
-    text: str
 
 
 # Bigleaf inside the program, or serving a static one from outside.
 OURS = ("bigleaf", "injected")
 # A heap that grows in steps keeps a tail on base pages, hence not 1.0.
 KINDS = {
-    "base": Kind(("--heap=none", "--image=off"), Expectation(most=0.01), False,
-                 "the program as it is, on base pages"),
-    "thp": Kind(("--pages=thp",), Expectation(0.5, pool=False, mechanisms=OURS), True,
-                "Bigleaf's heap on transparent huge pages"),
-    "hugetlb": Kind(("--pages=hugetlb",), Expectation(0.5, pool=True, mechanisms=OURS),
-                    True, "Bigleaf's heap on the hugetlb pool"),
+    "base": Kind(("--heap=none", "--image=off"), Expectation(most=0.01), False),
+    "thp": Kind(("--pages=thp",), Expectation(0.5, pool=False, mechanisms=OURS), True),
+    "hugetlb": Kind(("--pages=hugetlb",), Expectation(0.5, pool=True, mechanisms=OURS), True),
     "glibc": Kind(("--heap=glibc", "--image=off"),
-                  Expectation(0.05, mechanisms=("glibc-tunable",)), True,
-                  "glibc's own heap with its hugetlb tunable"),
-    "other": Kind(("--heap=none", "--image=off"), Expectation(), True,
-                  "another allocator, by its environment or its own build"),
+                  Expectation(0.05, mechanisms=("glibc-tunable",)), True),
+    "other": Kind(("--heap=none", "--image=off"), Expectation(), True),
 }
 
 
@@ -94,9 +88,8 @@ def filled_in(value: str, base: Path) -> str:
 
 def read(table, base: Path) -> Variant:
     """The variant of one [[variants]] table."""
-    kind = KINDS[table.choice("kind", KINDS, table.values.get("name", "base")
-                              if table.values.get("name") in KINDS else "base")]
     name = table.name()
+    kind = KINDS[table.choice("kind", KINDS, name if name in KINDS else "base")]
     least = table.number("least", kind.expect.least, 0, 1)
     most = table.number("most", kind.expect.most, 0, 1)
     environment = {k: filled_in(v, base) for k, v in table.mapping("environment").items()}

@@ -20,6 +20,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -52,18 +53,31 @@ struct job {
     int out;
 };
 
+static const char *target(const struct job *j) {
+    return j->output ? j->output : j->file;
+}
+
 static int refuse(const struct job *j, const char *why) {
     bl_say(j->command, "%s: %s", j->file, why);
     return BL_EXIT_USAGE;
 }
 
-static int cannot(const struct job *j, const char *file, const char *what) {
-    bl_say(j->command, "%s: cannot %s: %s", file, what, strerror(errno));
+static int cannot(const struct job *j, const char *file, const char *what,
+                  int error) {
+    bl_say(j->command, "%s: cannot %s: %s", file, what, strerror(error));
     return BL_EXIT_MACHINE;
 }
 
-static int failed(const struct job *j, const char *what) {
-    return cannot(j, j->file, what);
+static int read_at(const struct job *j, void *buffer, size_t bytes,
+                   uint64_t offset) {
+    const int result = bl_file_read_at(j->fd, buffer, bytes, offset);
+    return result < 0 ? cannot(j, j->file, "read", -result) : 0;
+}
+
+static int write_at(const struct job *j, const void *buffer, size_t bytes,
+                    uint64_t offset) {
+    const int result = bl_file_write_at(j->out, buffer, bytes, offset);
+    return result < 0 ? cannot(j, target(j), "write", -result) : 0;
 }
 
 static bool read_trailer(struct job *j) {
@@ -117,9 +131,11 @@ static int copy(struct job *j, uint64_t bytes) {
     for (uint64_t done = 0; done < bytes;) {
         const size_t n =
             bytes - done < sizeof chunk ? bytes - done : sizeof chunk;
-        if (bl_file_read_at(j->fd, chunk, n, done) < 0 ||
-            bl_file_write_at(j->out, chunk, n, done) < 0)
-            return failed(j, "copy");
+        int status = read_at(j, chunk, n, done);
+        if (!status)
+            status = write_at(j, chunk, n, done);
+        if (status)
+            return status;
         done += n;
     }
     return 0;
@@ -129,12 +145,10 @@ static int patch(struct job *j, uint64_t header, uint64_t align,
                  uint32_t flags) {
     Elf64_Phdr p;
     const uint64_t at = j->elf.headers_offset + header * sizeof p;
-    if (bl_file_read_at(j->fd, &p, sizeof p, at) < 0)
-        return failed(j, "read");
+    const int status = read_at(j, &p, sizeof p, at);
     p.p_align = align;
     p.p_flags = flags;
-    return bl_file_write_at(j->out, &p, sizeof p, at) < 0 ? failed(j, "write")
-                                                          : 0;
+    return status ? status : write_at(j, &p, sizeof p, at);
 }
 
 static int mark(struct job *j) {
@@ -149,9 +163,8 @@ static int mark(struct job *j) {
                   align && s->align < BL_HUGE_SIZE ? BL_HUGE_SIZE : s->align,
                   s->flags | BL_ELF_WANTED);
     }
-    if (!status && bl_file_write_at(j->out, &j->trailer, sizeof j->trailer,
-                                    j->facts.size) < 0)
-        status = failed(j, "write");
+    if (!status)
+        status = write_at(j, &j->trailer, sizeof j->trailer, j->facts.size);
     return status;
 }
 
@@ -174,22 +187,24 @@ static bool is_special(const char *name) {
 }
 
 static int write_new(struct job *j) {
-    const char *target = j->output ? j->output : j->file;
-    if (is_special(target)) {
-        bl_say(j->command, "%s: is no plain file, and is left alone", target);
+    const char *name = target(j);
+    if (is_special(name)) {
+        bl_say(j->command, "%s: is no plain file, and is left alone", name);
         return BL_EXIT_USAGE;
     }
-    j->temporary = bl_xprintf("%s.bigleaf-XXXXXX", target);
+    // Past a limit on files' sizes the unfinished file must not stay.
+    signal(SIGXFSZ, SIG_IGN);
+    j->temporary = bl_xprintf("%s.bigleaf-XXXXXX", name);
     j->out = mkostemp(j->temporary, O_CLOEXEC);
     if (j->out < 0)
-        return cannot(j, target, "write beside it");
+        return cannot(j, name, "write beside it", errno);
     int status = j->undo ? unmark(j) : mark(j);
     if (!status && !j->output &&
         fchown(j->out, j->facts.owner, (gid_t)-1) != 0 && geteuid() == 0)
-        status = failed(j, "keep its owner");
+        status = cannot(j, j->file, "keep its owner", errno);
     if (!status && (fchmod(j->out, j->facts.mode) != 0 || fsync(j->out) != 0 ||
-                    rename(j->temporary, target) != 0))
-        status = cannot(j, target, "put the new file in place");
+                    rename(j->temporary, name) != 0))
+        status = cannot(j, name, "put the new file in place", errno);
     if (status)
         unlink(j->temporary);
     close(j->out);

@@ -10,8 +10,6 @@
 #include <math.h>
 #include <string.h>
 
-static double mib(uint64_t bytes) { return (double)bytes / (double)BL_MIB; }
-
 static double ms(uint64_t ns) { return (double)ns / 1e6; }
 
 // In per cent; 0 of nothing.
@@ -27,9 +25,10 @@ static const char *program(const struct bl_attach *a) {
 static void text_change(FILE *out, const char *name,
                         struct bl_region_backing before,
                         struct bl_region_backing after) {
-    fprintf(
-        out, "  %-12s %.1f %% of %.1f MiB before, %.1f %% of %.1f MiB after\n",
-        name, share(before), mib(before.bytes), share(after), mib(after.bytes));
+    fprintf(out,
+            "  %-12s %.1f %% of %.1f MiB before, %.1f %% of %.1f MiB after\n",
+            name, share(before), bl_mib(before.bytes), share(after),
+            bl_mib(after.bytes));
 }
 
 static const char *const left_names[BL_LEFTS] = {"sparse", "refused", "failed"};
@@ -42,7 +41,8 @@ static void text_left(FILE *out, const struct bl_attach *a) {
     for (int i = 0; i < BL_LEFTS; i++) {
         if (a->left[i] < BL_MIB)
             continue;
-        fprintf(out, "  left         %.1f MiB %s", mib(a->left[i]), reasons[i]);
+        fprintf(out, "  left         %.1f MiB %s", bl_mib(a->left[i]),
+                reasons[i]);
         if (i == BL_LEFT_FAILED)
             fprintf(out, " (%s)", strerror(a->last_errno));
         fputc('\n', out);
@@ -56,7 +56,7 @@ void bl_attach_text(FILE *out, const struct bl_attach *a) {
                 a->after.region[BL_REGION_HEAP]);
     text_change(out, "all memory", bl_backing_total(&a->before),
                 bl_backing_total(&a->after));
-    fprintf(out, "  marked       %.1f MiB in %u areas\n", mib(a->marked),
+    fprintf(out, "  marked       %.1f MiB in %u areas\n", bl_mib(a->marked),
             a->marked_areas);
     fprintf(out, "  stops        %llu, %.2f ms in all, the longest %.2f ms\n",
             (unsigned long long)h->count, ms(h->total_ns), ms(h->longest_ns));
@@ -74,7 +74,7 @@ void bl_attach_line(FILE *out, const struct bl_attach *a) {
     if (a->rounds) {
         const struct bl_region_backing after = bl_backing_total(&a->after);
         fprintf(out, " %10.1f MiB  %5.1f %% -> %5.1f %%  stop %.2f ms",
-                mib(after.bytes), share(bl_backing_total(&a->before)),
+                bl_mib(after.bytes), share(bl_backing_total(&a->before)),
                 share(after), ms(a->visitor.hold.longest_ns));
     }
     fprintf(out, "  %s", program(a));
@@ -92,7 +92,7 @@ void bl_attach_round_line(FILE *out, const struct bl_attach *a,
     fprintf(out,
             "%9.1f s  round %u: %.1f MiB, %.1f %% -> %.1f %% huge, "
             "longest stop so far %.2f ms\n",
-            a->seconds, a->rounds, mib(after.bytes), share(before),
+            a->seconds, a->rounds, bl_mib(after.bytes), share(before),
             share(after), ms(a->visitor.hold.longest_ns));
 }
 

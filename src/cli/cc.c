@@ -153,18 +153,32 @@ static int add_runtime(struct line *l) {
     return status;
 }
 
+// NULL: not set, or empty.
+static const char *set_to(const char *name) {
+    const char *value = getenv(name);
+    return value && value[0] ? value : NULL;
+}
+
+// Where `bigleaf thp-libc` puts it.
+static char *thp_in_cache(void) {
+    const char *own = set_to("BIGLEAF_CACHE");
+    const char *cache = set_to("XDG_CACHE_HOME");
+    const char *home = set_to("HOME");
+    if (own)
+        return bl_xprintf("%s/thp", own);
+    if (cache)
+        return bl_xprintf("%s/bigleaf/thp", cache);
+    return bl_xprintf("%s/.cache/bigleaf/thp", home ? home : "");
+}
+
 static char *thp_folder(void) {
-    const char *given = getenv("BIGLEAF_LIBC_THP");
-    if (given && given[0])
+    const char *given = set_to("BIGLEAF_LIBC_THP");
+    if (given)
         return bl_xstrdup(given);
     char *file = bl_installed_library("bigleaf-thp/libc.a");
     if (access(file, R_OK) != 0) {
-        const char *cache = getenv("XDG_CACHE_HOME");
-        const char *home = getenv("HOME");
         free(file);
-        file = cache && cache[0] ? bl_xprintf("%s/bigleaf/thp/libc.a", cache)
-                                 : bl_xprintf("%s/.cache/bigleaf/thp/libc.a",
-                                              home ? home : "");
+        return thp_in_cache();
     }
     *strrchr(file, '/') = '\0';
     return file;

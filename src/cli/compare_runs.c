@@ -4,39 +4,11 @@
 // held against that of the first.
 //
 #include "cli/compare.h"
+#include "cli/input.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
-
-// What the program reads. Every run must read the same: a file is read from
-// the same place each time, anything else is nothing.
-struct input {
-    int file;
-    off_t start;      // -1: nothing
-    bool may_be_lost; // what somebody gives; a terminal's user knows
-};
-
-static struct input open_input(void) {
-    const bool terminal = isatty(STDIN_FILENO);
-    const off_t start = terminal ? -1 : lseek(STDIN_FILENO, 0, SEEK_CUR);
-    const int file =
-        start >= 0 ? STDIN_FILENO : open("/dev/null", O_RDONLY | O_CLOEXEC);
-    return (struct input){file, start, !terminal && start < 0};
-}
-
-// Asked behind each run, told once: who writes into a pipe may begin later
-// than this command.
-static void tell_of_pipe(struct input *in, const struct bl_command *command) {
-    int bytes = 0;
-    if (!in->may_be_lost || ioctl(STDIN_FILENO, FIONREAD, &bytes) || bytes <= 0)
-        return;
-    in->may_be_lost = false;
-    bl_say(command, "standard input is no file, so the program finds it empty: "
-                    "give it as a file (< FILE)");
-}
 
 static FILE *scratch(const struct bl_comparison *c) {
     char *file = bl_scratch_file();
@@ -101,7 +73,7 @@ static void judge(struct bl_comparison *c, FILE **out, FILE *err,
 
 struct runs {
     struct bl_comparison *c;
-    struct input input;
+    struct bl_input input;
     size_t number; // of the run under way, from 1
     size_t total;
     bool one_line; // progress is one line that is written anew
@@ -170,14 +142,15 @@ static int run_with(struct runs *runs, size_t variant, FILE **out, FILE *err) {
         .argv = c->argv,
         .pages = v->pages};
     struct bl_result result;
-    if (runs->input.start >= 0)
-        lseek(runs->input.file, runs->input.start, SEEK_SET);
+    bl_input_rewind(&runs->input);
     progress(runs, v, NULL);
     int status = bl_launch(&what, &result);
     if (status)
         return status;
     progress(runs, v, &result);
-    tell_of_pipe(&runs->input, c->command);
+    // Behind each run: who writes into a pipe may begin later than we do.
+    if (bl_input_waits(&runs->input))
+        bl_input_tell(&runs->input, c->command, "the program");
     if (!result.interrupt)
         judge(c, out, err, &result, v->name);
     status = check_preload(c, v, err);
@@ -223,7 +196,7 @@ static void keep_whole_rounds(struct bl_comparison *c) {
 
 int bl_comparison_run(struct bl_comparison *c) {
     struct runs runs = {.c = c,
-                        .input = open_input(),
+                        .input = bl_input_open(),
                         .total = (c->runs + 1) * c->variant_count,
                         .one_line = can_erase_lines(STDERR_FILENO)};
     int status = 0;

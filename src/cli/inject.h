@@ -65,6 +65,11 @@ struct bl_inject_count {
     uint64_t moves;    // mappings that moved
 };
 
+// What a call of the kernel gave is an error.
+static inline bool bl_inject_failed(long result) {
+    return result < 0 && result > -4096;
+}
+
 // Small mappings (inject_small.c). 0: the kernel has no more.
 uint64_t bl_inject_take(struct bl_inject_space *s, struct bl_trap_call *call,
                         uint64_t bytes);

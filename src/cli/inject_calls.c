@@ -65,8 +65,6 @@ void bl_inject_space_end(struct bl_inject_space *s) {
     free(s->gaps);
 }
 
-static bool failed(long result) { return result < 0 && result > -4096; }
-
 uint64_t bl_inject_slot(struct bl_inject_space *s, uint64_t bytes) {
     const uint64_t most = (SLOTS_HIGH - SLOTS_LOW) / SLOT_TIMES;
     const uint64_t slot =
@@ -174,7 +172,7 @@ static long map_units(struct bl_inject_space *s, struct bl_trap_call *c,
     const uint64_t slot =
         s->area_count < MOST_AREAS ? bl_inject_slot(s, bytes) : 0;
     const long got = slot ? bl_trap_map_new(c, slot, real) : -ENOMEM;
-    if (failed(got))
+    if (bl_inject_failed(got))
         return got;
     note_area(s, (uint64_t)got, bytes, real);
     advise(c, (uint64_t)got, real);
@@ -187,7 +185,7 @@ static long map_units(struct bl_inject_space *s, struct bl_trap_call *c,
 static long map_arena(struct bl_inject_space *s, struct bl_trap_call *c) {
     const uint64_t bytes = c->arguments[1];
     const long got = bl_trap_map_open(c, bl_inject_slot(s, bytes));
-    if (!failed(got))
+    if (!bl_inject_failed(got))
         advise(c, (uint64_t)got, bytes);
     return got;
 }
@@ -212,10 +210,10 @@ static long serve_map(struct bl_inject_space *s, struct bl_trap_call *c,
     long got = plain                         ? map_units(s, c, bytes)
                : free && bl_trap_is_arena(c) ? map_arena(s, c)
                                              : -ENOMEM;
-    if (!failed(got) || c->away)
+    if (!bl_inject_failed(got) || c->away)
         return got;
     got = bl_trap_map(c, free ? bl_inject_slot(s, bytes) : at);
-    if (!failed(got))
+    if (!bl_inject_failed(got))
         advise(c, (uint64_t)got, bytes);
     return got;
 }
@@ -237,7 +235,7 @@ static long shrink(struct bl_inject_space *s, struct bl_trap_call *c,
     const uint64_t at = c->arguments[0];
     const uint64_t to = bl_align_up(c->arguments[2], BL_BASE_SIZE);
     const long got = bl_trap_remap(c, at, from, to, 0);
-    if (!failed(got))
+    if (!bl_inject_failed(got))
         note_area(s, at, to, to);
     return got;
 }
@@ -252,10 +250,10 @@ static long grow(struct bl_inject_space *s, struct bl_trap_call *c,
         return got;
     const uint64_t slot = bl_inject_slot(s, to);
     const long place = slot ? bl_trap_reserve(c, slot, to) : -ENOMEM;
-    if (failed(place))
+    if (bl_inject_failed(place))
         return place;
     got = bl_trap_remap(c, at, from, to, (uint64_t)place);
-    if (failed(got))
+    if (bl_inject_failed(got))
         bl_trap_unmap(c, (uint64_t)place, to);
     else
         count->moves++;
@@ -267,7 +265,7 @@ static long grow_ours(struct bl_inject_space *s, struct bl_trap_call *c,
     const uint64_t asked = c->arguments[2];
     const uint64_t to = bl_align_up(asked, BL_HUGE_SIZE);
     const long got = grow(s, c, from, to, count);
-    if (failed(got))
+    if (bl_inject_failed(got))
         return got;
     note_area(s, (uint64_t)got, asked, to);
     if (from < BL_MIB)
@@ -289,7 +287,7 @@ static long regrow(struct bl_inject_space *s, struct bl_trap_call *c,
     }
     const long got = asked <= BL_MIB ? (long)bl_inject_take(s, c, asked)
                                      : map_units(s, c, asked);
-    if (got == 0 || failed(got))
+    if (got == 0 || bl_inject_failed(got))
         return grow(s, c, from, asked, count);
     if (bl_trap_copy(c, (uint64_t)got, old, from) != 0)
         return -EFAULT;
@@ -321,7 +319,7 @@ static long serve_remap(struct bl_inject_space *s, struct bl_trap_call *c,
     const uint64_t from = a ? a->real : bl_align_up(before, BL_BASE_SIZE);
     const long got =
         after < before ? shrink(s, c, from) : grow_ours(s, c, from, count);
-    if (a && !failed(got) && (uint64_t)got != old) {
+    if (a && !bl_inject_failed(got) && (uint64_t)got != old) {
         a = find_area(s, old, before);
         if (a)
             forget_area(s, a);

@@ -23,15 +23,13 @@
 #define MOST_ROOM (32 * BL_MIB)  // taken ahead at once
 #define MOST_GAPS 8192
 
-static bool failed(long result) { return result < 0 && result > -4096; }
-
 // Behind the last room, so that one area is made of all.
 static bool add_room(struct bl_inject_space *s, struct bl_trap_call *c) {
     const uint64_t hint =
         s->small_end ? s->small_end : bl_inject_slot(s, AREA_SHARE);
     const uint64_t more = s->small_step;
     const long got = bl_trap_map_new(c, hint, more);
-    if (failed(got))
+    if (bl_inject_failed(got))
         return false;
     if ((uint64_t)got != s->small_end) {
         s->small_low = s->small_at = s->small_used = (uint64_t)got;

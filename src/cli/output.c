@@ -32,6 +32,12 @@ static bool is_word_char(char c) {
     return isalnum((unsigned char)c) || c == '_';
 }
 
+// The character at `p` begins a word: of "cpu_time" or "totalTime" too.
+static bool begins_word(const char *line, const char *p) {
+    return p == line || !isalnum((unsigned char)p[-1]) ||
+           (isupper((unsigned char)p[0]) && islower((unsigned char)p[-1]));
+}
+
 static bool word_at(const char *p, const char *word) {
     const size_t n = strlen(word);
     return strncasecmp(p, word, n) == 0 && !is_word_char(p[n]);
@@ -39,7 +45,7 @@ static bool word_at(const char *p, const char *word) {
 
 static bool has_measure_word(const char *line) {
     for (const char *p = line; *p; p++) {
-        if (p != line && is_word_char(p[-1]))
+        if (!begins_word(line, p))
             continue;
         for (size_t i = 0; i < BL_ARRAY_LEN(words); i++) {
             if (word_at(p, words[i]))
@@ -71,7 +77,9 @@ static bool measure_word_before(const char *line, const char *p) {
         p--;
     for (size_t i = 0; i < BL_ARRAY_LEN(words); i++) {
         const size_t n = strlen(words[i]);
-        if ((size_t)(p - line) >= n && strncasecmp(p - n, words[i], n) == 0)
+        const size_t before = (size_t)(p - line);
+        if (before >= n && strncasecmp(p - n, words[i], n) == 0 &&
+            begins_word(line, p - n))
             return true;
     }
     return false;

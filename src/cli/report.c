@@ -10,10 +10,8 @@ double bl_coverage(const struct bl_region_backing *r) {
     return r->bytes ? (double)r->huge / (double)r->bytes : NAN;
 }
 
-static double mib(uint64_t bytes) { return (double)bytes / (double)BL_MIB; }
-
 static void text_share(FILE *out, const struct bl_region_backing *r) {
-    fprintf(out, " %10.1f %10.1f", mib(r->bytes), mib(r->huge));
+    fprintf(out, " %10.1f %10.1f", bl_mib(r->bytes), bl_mib(r->huge));
     if (r->bytes)
         fprintf(out, " %5.1f %%", 100 * bl_coverage(r));
     else
@@ -57,7 +55,7 @@ static void text_fallbacks(FILE *out, const struct bl_result *r) {
         any = true;
         fprintf(out, "  %-5s", bl_region_names[b->region]);
         if (b->bytes)
-            fprintf(out, " %10.1f MiB", mib(b->bytes));
+            fprintf(out, " %10.1f MiB", bl_mib(b->bytes));
         fprintf(out, "  %s: %s\n", b->object, b->reason);
     }
     bl_fallbacks_free(&f);
@@ -76,8 +74,8 @@ static void text_processes(FILE *out, const struct bl_result *r) {
             bl_backing_total(&p->peak.backing);
         const double heap =
             bl_coverage(&p->peak.backing.region[BL_REGION_HEAP]);
-        fprintf(out, "  %8d  %10.1f  %8.1f %%  %s\n", p->pid, mib(total.bytes),
-                isnan(heap) ? 0.0 : 100 * heap,
+        fprintf(out, "  %8d  %10.1f  %8.1f %%  %s\n", p->pid,
+                bl_mib(total.bytes), isnan(heap) ? 0.0 : 100 * heap,
                 p->executable ? p->executable : "?");
     }
     if (r->process_count > MOST)
@@ -102,10 +100,10 @@ void bl_report_text(FILE *out, const struct bl_result *r) {
         fprintf(out, " (signal %d, %s)", r->signal, strsignal(r->signal));
     fprintf(out, "\n  time         %.3f s wall, %.3f s user, %.3f s system\n",
             r->wall, r->user, r->system);
-    fprintf(out, "  peak memory  %.1f MiB", mib(r->peak_rss));
+    fprintf(out, "  peak memory  %.1f MiB", bl_mib(r->peak_rss));
     if (total.hugetlb)
         fprintf(out, ", %.1f MiB of it from the hugetlb pool",
-                mib(total.hugetlb));
+                bl_mib(total.hugetlb));
     fprintf(out, "\n  page faults  %llu minor, %llu major\n",
             (unsigned long long)r->minor_faults,
             (unsigned long long)r->major_faults);

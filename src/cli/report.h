@@ -16,6 +16,10 @@ void bl_report_regions(struct bl_json *j, const char *key,
                        const struct bl_backing *backing);
 void bl_report_json(FILE *out, const struct bl_result *result);
 
+static inline double bl_mib(uint64_t bytes) {
+    return (double)bytes / (double)BL_MIB;
+}
+
 // Huge bytes as a share of all; NaN where there are none.
 double bl_coverage(const struct bl_region_backing *r);
 

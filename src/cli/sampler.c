@@ -108,10 +108,6 @@ static void read_maps(struct bl_sampler *s) {
     s->later = now;
 }
 
-const struct bl_snapshot *bl_sampler_end(const struct bl_sampler *s) {
-    return s->later.processes ? &s->later : &s->peak;
-}
-
 static void look_for_descendants(struct bl_sampler *s) {
     const uint64_t before = bl_cpu_us();
     if (bl_now_us() < s->next_scan_us)

@@ -35,8 +35,6 @@ struct bl_sampler {
 void bl_sampler_init(struct bl_sampler *s, int pid);
 // Looks; returns the microseconds to sleep before the next look.
 uint64_t bl_sampler_look(struct bl_sampler *s);
-// The last reading of all.
-const struct bl_snapshot *bl_sampler_end(const struct bl_sampler *s);
 void bl_sampler_free(struct bl_sampler *s);
 
 #endif

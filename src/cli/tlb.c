@@ -168,6 +168,8 @@ int bl_tlb_main(const struct bl_command *self, int argc, char **argv) {
     }
     if (step != BL_STEP_END)
         return step == BL_STEP_HELP ? 0 : BL_EXIT_USAGE;
+    if (request.events && request.means == BL_TLB_EMULATOR)
+        return bl_usage(self, "--events goes with counters");
     int status = bl_request_program(&cursor, &program);
     if (status)
         return status;

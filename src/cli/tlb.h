@@ -40,7 +40,8 @@ struct bl_tlb_counts {
     uint64_t counts[2][BL_COUNTERS_MOST]; // UINT64_MAX: not to be had
     uint64_t lost[2];
     double wall[2];
-    char *note; // why the second run is not what was wanted; NULL: it is
+    int stopped; // the signal that left the second run without counts; 0: none
+    char *note;  // why the second run is not what was wanted; NULL: it is
 };
 
 // Runs the program twice, counted: as it is, then, its output thrown away, on

@@ -4,11 +4,13 @@
 // with its output thrown away: two runs, of which the user sees one.
 //
 #include "cli/flame.h"
+#include "cli/input.h"
 #include "cli/request.h"
 #include "cli/tlb.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,7 +29,7 @@ struct count {
     size_t path_count;
     struct sample *samples; // of one run
     size_t sample_count;
-    off_t input_start; // of standard input; -1: no file
+    struct bl_input input;
 };
 
 static char *why_not(int error) {
@@ -143,27 +145,42 @@ static int run_counted(struct count *c, struct bl_counters *counters,
     c->counts.wall[variant] = result->wall;
     bl_counters_close(counters, c->counts.counts[variant],
                       &c->counts.lost[variant], take_sample, c);
+    if (variant == 1 && result->interrupt)
+        c->sample_count = 0;
     add_samples(c, (enum bl_tlb_policy)variant);
     return status;
 }
 
+// Behind the first run: it may have read all of a pipe, whose writer is gone.
+static bool is_closed_pipe(void) {
+    struct pollfd p = {.fd = STDIN_FILENO};
+    return poll(&p, 1, 0) == 1 && (p.revents & POLLHUP) != 0;
+}
+
+static void drop_second_run(struct bl_tlb_counts *c, int signal) {
+    c->stopped = signal;
+    for (size_t i = 0; i < c->event_count; i++)
+        c->counts[1][i] = UINT64_MAX;
+}
+
 // On huge pages; with the same input again where that can be had.
 static int run_huge(struct count *c, const struct bl_plan *plan) {
-    const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-    const bool rewound = c->input_start >= 0 &&
-                         lseek(STDIN_FILENO, c->input_start, SEEK_SET) >= 0;
-    const struct bl_streams streams = {rewound ? -1 : nothing, nothing,
-                                       nothing};
+    const int nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    const struct bl_streams streams = {c->input.file, nothing, nothing};
     struct bl_result result = {0};
     int error;
     struct bl_counters *counters =
         bl_counters_open(c->counts.events, c->counts.event_count, &error);
     int status = BL_EXIT_MACHINE;
+    if (bl_input_waits(&c->input) || is_closed_pipe())
+        bl_input_tell(&c->input, c->request->command, "the second run");
     if (counters)
         status = run_counted(c, counters, plan, &streams, 1, &result);
     else
         bl_say(c->request->command, "the counters are gone: %s",
                strerror(error));
+    if (result.interrupt)
+        drop_second_run(&c->counts, result.interrupt);
     bl_result_free(&result);
     close(nothing);
     return status;
@@ -185,7 +202,9 @@ static int run_both(struct count *c, struct bl_counters *counters,
         c->counts.note = bl_xstrdup(plans[1].why);
     if (status == 0)
         status = run_counted(c, counters, &plans[0], &streams, 0, result);
-    if (status == 0)
+    if (status == 0 && result->interrupt)
+        drop_second_run(&c->counts, result->interrupt);
+    else if (status == 0)
         status = run_huge(c, &plans[1]);
     bl_plan_free(&plans[0]);
     bl_plan_free(&plans[1]);
@@ -236,8 +255,9 @@ static int count_with(struct count *c, struct bl_result *result, char **why) {
         *why = why_not(error);
         return 0;
     }
-    c->input_start =
-        isatty(STDIN_FILENO) ? -1 : lseek(STDIN_FILENO, 0, SEEK_CUR);
+    c->input = bl_input_open();
+    if (bl_input_waits(&c->input))
+        bl_input_tell(&c->input, c->request->command, "the second run");
     status = run_both(c, counters, result);
     if (status == 0)
         report(c, result);

@@ -159,10 +159,13 @@ static void put_functions(const struct bl_tlb_report *r) {
 static void put_counts(const struct bl_tlb_report *r) {
     FILE *out = r->request->text;
     const struct bl_tlb_counts *c = r->counts;
-    fprintf(out,
-            "counted by the processor (%s): %.2f s as it is, %.2f s on "
-            "huge pages\n",
-            c->processor, c->wall[0], c->wall[1]);
+    fprintf(out, "counted by the processor (%s): %.2f s as it is, ",
+            c->processor, c->wall[0]);
+    if (c->stopped)
+        fprintf(out, "stopped by signal %d before the end on huge pages\n",
+                c->stopped);
+    else
+        fprintf(out, "%.2f s on huge pages\n", c->wall[1]);
     if (c->note)
         fprintf(out, "the second run's heap is not Bigleaf's: %s\n", c->note);
     fprintf(out, "\n%-40s %16s %16s\n", "event", "base", "bigleaf");
@@ -319,7 +322,6 @@ static void json_geometry(struct bl_json *j, const struct bl_tlb_report *r) {
 }
 
 static void json_emulated(struct bl_json *j, const struct bl_tlb_report *r) {
-    bl_json_real(j, "wall_seconds", r->result->wall, 6);
     json_geometry(j, r);
     bl_json_u64(j, "sample", r->request->every);
     bl_json_open(j, "total", '{');
@@ -348,8 +350,13 @@ static void json_counted(struct bl_json *j, const struct bl_tlb_counts *c) {
     for (int k = 0; k < 2; k++) {
         bl_json_open(j, NULL, '{');
         bl_json_string(j, "variant", names[k]);
-        bl_json_real(j, "wall_seconds", c->wall[k], 6);
-        bl_json_u64(j, "lost_samples", c->lost[k]);
+        if (k == 1 && c->stopped) {
+            bl_json_null(j, "wall_seconds");
+            bl_json_null(j, "lost_samples");
+        } else {
+            bl_json_real(j, "wall_seconds", c->wall[k], 6);
+            bl_json_u64(j, "lost_samples", c->lost[k]);
+        }
         bl_json_close(j, '}');
     }
     bl_json_close(j, ']');
@@ -365,6 +372,7 @@ void bl_tlb_report_json(const struct bl_tlb_report *r, FILE *out) {
     bl_json_close(&j, ']');
     bl_json_string(&j, "by", r->counts ? "counters" : "emulator");
     bl_json_i64(&j, "exit_status", r->result->exit_status);
+    bl_json_real(&j, "wall_seconds", r->result->wall, 6);
     if (r->counts)
         json_counted(&j, r->counts);
     else

@@ -60,6 +60,23 @@ def test_models_from_both_places(tmp_path):
     assert said.witness.tolist() == [1, -2]
 
 
+def test_models_of_digits():
+    """As the MaxSAT evaluation has them since 2022: one for each variable."""
+    for word in ("0110", "01" * 40):
+        said = answers.maxsat(Ended(30, f"o 4\ns OPTIMUM FOUND\nv {word}\n"))
+        assert said.witness.tolist() == [i if bit == "1" else -i
+                                         for i, bit in enumerate(word, 1)]
+
+
+@pytest.mark.parametrize("word", [2**63, -2**63 - 1, -2**63])
+def test_numbers_that_are_no_literals(tmp_path, word):
+    said = answers.competition(Ended(10, f"s SATISFIABLE\nv {word} 0\n"))
+    assert checks.judge(said, instance(tmp_path, "p cnf 1 1\n1 0\n"), lambda _: None).wrong
+    path = tmp_path / "answer"
+    path.write_text(f"SAT\n{word} 0\n", encoding="ascii")
+    assert answers.competition(Ended(10, "", path)).text == "sat"
+
+
 def formula(tmp_path, text, name="f.cnf"):
     path = tmp_path / name
     path.write_text(text, encoding="ascii")
@@ -73,10 +90,22 @@ def formula(tmp_path, text, name="f.cnf"):
     ("p cnf 2 1\n1 x 0\n", "no number"),
     ("p cnf 2 1\n1 2\n", "no closing 0"),
     ("p cnf a b\n", "no numbers"),
+    (f"p cnf 1 1\n{-2**63} 0\n", "variable 9223372036854775808, but the header says 1"),
 ])
 def test_broken_formulas_are_named(tmp_path, text, said):
     with pytest.raises(formulas.Broken, match=said):
         formula(tmp_path, text)
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ("p wcnf 1 2 10\n10 1 0\n0\n", "a clause has no weight"),
+    ("p wcnf 1 2 10\n0\n10 1 0\n", "a clause has no weight"),
+    ("h 1 0\n0\n", "a clause has no weight"),
+    ("p wcnf 2 1 x\n1 1 2 0\n", "no numbers"),
+])
+def test_broken_weighted_formulas_are_named(tmp_path, text, said):
+    with pytest.raises(formulas.Broken, match=said):
+        formula(tmp_path, text, "f.wcnf")
 
 
 def test_comments_and_ends_of_lines(tmp_path):

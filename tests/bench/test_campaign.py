@@ -65,6 +65,12 @@ def test_reads_what_is_there(tmp_path):
     ('name = "thp"', 'name = "base"', "variants: 'base' stands there twice"),
     ('name = "thp"', 'name = "x"\nkind = "tph"', "'tph' is none of"),
     ('name = "thp"', 'name = "a b"', "variants[2].name: 'a b' must be made of"),
+    ('name = "thp"', 'name = ["thp"]', "variants[2].name: must be text"),
+    ('files = ["*.cnf"]', "generate = \"quasigroup\"\narguments = [\"--x 'foo\"]",
+     "instances[1].arguments: '--x 'foo': No closing quotation"),
+    *[('["all"]', f'["all"]\noptions = ["{option}"]', f"tools[1].options: '{option}' may name in "
+       "braces only instance, answer, proof, seconds, memory_mib; a brace itself is {{ or }}")
+      for option in ("--phase={foo}", "{", "{}", "{0}", "{instance.x}", "{seconds[9]}")],
     ("[limits]", "limits = 3\n[other]", "limits: must be a table"),
     ("[limits]", "[limits", "no TOML"),
     ("[limits]", "repetitions = true\n[limits]", "repetitions: must be a whole number"),
@@ -75,6 +81,24 @@ def test_says_where_and_what(tmp_path, old, new, said):
     assert said in str(error.value)
     assert "\n" not in str(error.value)
     assert str(tmp_path / "c.toml") in str(error.value)
+
+
+def test_options_name_what_the_tool_and_the_set_know(tmp_path):
+    text = GOOD.replace('use = "minisat"', 'use = "cbmc"\noptions = ["{bound} {more} {{}}"]')
+    found = parsed(tmp_path, text.replace('["*.cnf"]', '["*.cnf"]\nparameters = {more = 3}'))
+    assert found.tools[0].options == ("{bound} {more} {{}}",)
+    with pytest.raises(WrongUse, match="may name in braces only bound, instance"):
+        parsed(tmp_path, text)
+
+
+@pytest.mark.parametrize(("files", "said"), [
+    ("**.cnf", "can only be an entire path component"), ("~nosuchuser/x", "home directory")])
+def test_patterns_that_name_no_files(bench, files, said):
+    bench.write("campaign.toml", GOOD.replace("*.cnf", files))
+    ended = bench("run", "--dry-run", "campaign.toml")
+    assert ended.status == 2 and "Traceback" not in ended.err
+    last = ended.err.splitlines()[-1]
+    assert last.startswith(f"bigleaf-bench: instance set all: {files}: ") and said in last
 
 
 def test_exit_status_and_one_line(bench):

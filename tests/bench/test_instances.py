@@ -45,6 +45,17 @@ def test_packed_files_are_unpacked_once(tmp_path):
     assert prepared(tmp_path, 'files = ["*.cnf.*"]')[0].path.stat().st_mtime_ns == first
 
 
+def test_damaged_files_are_not_unpacked(tmp_path):
+    for suffix, pack in ((".xz", lzma.compress), (".gz", gzip.compress), (".bz2", bz2.compress)):
+        packed = bytearray(pack(bytes(range(256)) * 40))
+        packed[len(packed) // 2] ^= 0xff
+        (tmp_path / f"a{suffix[1]}.cnf{suffix}").write_bytes(packed)
+    # Of gzip whatever stands behind its head.
+    (tmp_path / "c.cnf.gz").write_bytes(gzip.compress(SAT.encode())[:10] + b"\xff" * 30)
+    found = prepared(tmp_path, 'files = ["*.cnf.*"]')
+    assert [i.problem[:20] for i in found] == ["cannot be unpacked a"] * 4
+
+
 def test_folders_and_sets_that_may_be_empty(tmp_path):
     (tmp_path / "in" / "deep").mkdir(parents=True)
     (tmp_path / "in" / "deep" / "a.cnf").write_text(SAT, encoding="ascii")
@@ -80,10 +91,14 @@ def test_what_a_killed_campaign_was_writing_is_removed(tmp_path):
         raise KeyboardInterrupt
     left = tmp_path / "killed" / "instances" / "all"
     (left / f"{instances.UNFINISHED}folder" / "deep").mkdir(parents=True)
+    (left / f"{instances.UNFINISHED}folder" / f"{instances.UNFINISHED}a").touch()
     (left / "b.cnf").write_text(SAT, encoding="ascii")
-    assert len(list(left.iterdir())) == 3 and not list(target.iterdir())
+    (left / "2019").mkdir()
+    (left / "2019" / f"{instances.UNFINISHED}b").touch()
+    assert len(list(left.iterdir())) == 4 and not list(target.iterdir())
     instances.clear(tmp_path / "killed")
-    assert [p.name for p in left.iterdir()] == ["b.cnf"]
+    assert sorted(p.name for p in left.iterdir()) == ["2019", "b.cnf"]
+    assert not list((left / "2019").iterdir())
 
 
 @pytest.fixture
@@ -155,6 +170,9 @@ def test_archives_by_http(tmp_path, archive):
         with pytest.raises(Lacking, match="ile not found"):
             prepared(tmp_path, f'url = "{url}/none"\nsha256 = "{digest}"')
         server.shutdown()
+    for url in ("http://h/a b", "http://127.0.0.1:9/x"):
+        with pytest.raises(Lacking, match=url):
+            prepared(tmp_path, f'url = "{url}"\nsha256 = "{digest}"')
 
 
 def test_formulas_of_cnfgen(tmp_path):

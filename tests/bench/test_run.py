@@ -92,6 +92,14 @@ def test_workers_keep_to_the_cores_that_they_are_given(bench):
     assert said == f"Cpus_allowed_list:\t{ours[-1]}\n"
 
 
+def test_a_library_named_for_the_command_is_named_for_runs(bench):
+    bench.write("a.cnf", UNSAT)
+    tool = bench.tool("asks", '[ "$BIGLEAF_LIB" = /named/lib.so ] && exit 20')
+    bench.write("campaign.toml", HEAD + tool + BASE)
+    assert bench.run(env={"BIGLEAF_LIB": "/named/lib.so"}).status == 0
+    assert bench.statuses() == {"asks": "ok"}
+
+
 def test_what_a_run_left_is_ended_with_it(bench):
     bench.write("a.cnf", UNSAT)
     body = f"sleep 600 & echo $! > {bench.folder}/results/left; exit 20"

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import bz2
 import csv
 import io
 import json
@@ -205,6 +206,9 @@ def test_unknown_variants_and_folders_are_named(folder):
         Results.load(folder, base="x")
     with pytest.raises(WrongUse, match="no results here"):
         Results.load(folder / "nowhere")
+    (folder / "campaign.toml").write_bytes(b"name = '\xff'\n")
+    with pytest.raises(WrongUse, match="campaign.toml: is no UTF-8 text"):
+        Results.load(folder)
 
 
 def test_plots(results, tmp_path):
@@ -253,6 +257,17 @@ def test_result_xml_for_table_generator(results, folder):
     text = made[0].read_text(encoding="utf-8")
     assert "a.cnf" in text and "minisat" in text and "3601.0" in text
     assert "not counted" in text
+
+
+def test_result_xml_takes_any_answer(folder):
+    bad = record("minisat", "e.cnf", "base", 1, answer="true: \x1b[1m\x00\ufffe\udc80<")
+    with (folder / "runs.jsonl").open("a", encoding="ascii") as file:
+        file.write(json.dumps(bad) + "\n")
+    path = next(p for p in resultxml.export(Results.load(folder), folder)
+                if "minisat.base" in p.name)
+    root = ElementTree.fromstring(bz2.decompress(path.read_bytes()))
+    status = root.find("run[@name='all/e.cnf']/column[@title='status']")
+    assert status.get("value") == r"true: ?[1m??\udc80<"
 
 
 def test_only_ordinary_files_are_replaced(folder, bench):

@@ -51,6 +51,10 @@ static void output_masks_times_and_memory_only(void) {
     expect_mask(" :mk-clause               1234", " :mk-clause 1234");
     expect_mask("Time         : 0.123s (Solving: 0.00s)",
                 "Time : #s (Solving: #s)");
+    expect_mask("time 7", "time #");
+    expect_mask("cpu_time 7", "cpu_time #");
+    expect_mask("global::totalTime = 7", "global::totalTime = #");
+    expect_mask("lifetime 7", "lifetime 7");
     expect_mask("o 12", "o 12");
     expect_mask("objective 12.5", "objective 12.5");
     expect_mask("x86 sha256 abc123", "x86 sha256 abc123");

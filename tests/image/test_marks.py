@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import filecmp
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -60,6 +61,10 @@ def align(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
                           text=True, check=False)
 
 
+def limit_files() -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, 1 << 16))
+
+
 def look_shared(program: Path, env: dict[str, str]) -> tuple[bool, str]:
     good = True
     with waiting([str(program)], env) as one, waiting([str(program)], env) as two:
@@ -110,6 +115,12 @@ def files(checks: Checks, scratch: Path) -> None:
     missing = scratch / "none" / "x"
     checks.expect(f"{missing}: cannot write" in align("-o", missing, program).stderr,
                   "align -o: names the file that cannot be written")
+    for name in (scratch / "full", program):
+        cut = subprocess.run([bigleaf(), "align", "-o", name, program], capture_output=True,
+                             text=True, check=False, preexec_fn=limit_files)
+        checks.expect(cut.returncode == 3 and f"{name}: cannot write: File too large" in cut.stderr
+                      and filecmp.cmp(program, original, False),
+                      "align: a limit on files' sizes is named, and all is as before")
     for path, what in ((Path(sys.executable).parent, "a directory"), (Path(__file__), "no ELF"),
                        (scratch / "none", "no file")):
         checks.expect(align(path).returncode == 2, f"align: {what} is refused")

@@ -9,6 +9,7 @@ import re
 import shutil
 import signal
 import subprocess
+import time
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
@@ -310,6 +311,50 @@ def test_page_faults_are_counted(tmp_path: Path) -> None:
     assert ElementTree.parse(flame).getroot().tag == f"{SVG}svg"
 
 
+@pytest.fixture
+def counted(tmp_path: Path) -> list[str]:
+    """Words that count page faults; skips where there are no counters."""
+    events = tmp_path / "events"
+    events.write_text("page-faults software 2\n")
+    words = ["--by=counters", f"--events={events}", f"--json={tmp_path / 'tlb.json'}"]
+    done = run(*words, "true")
+    if done.returncode == 3:
+        pytest.skip(done.stderr)
+    return words
+
+
+def test_what_was_stopped_is_not_run_again(counted: list[str], tmp_path: Path) -> None:
+    began = time.monotonic()
+    with subprocess.Popen(
+        [COMMAND, "tlb", *counted, "sleep", "5"],
+        start_new_session=True,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        time.sleep(0.7)
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.stderr
+        said = process.stderr.read()
+    assert process.returncode == -signal.SIGINT
+    assert time.monotonic() - began < 4
+    assert "stopped by signal 2" in said
+    report = json.loads((tmp_path / "tlb.json").read_text())
+    assert report["events"][0]["base"] > 0
+    assert report["events"][0]["bigleaf"] is None
+    assert report["wall_seconds"] == report["runs"][0]["wall_seconds"]
+    assert report["runs"][1]["wall_seconds"] is None
+
+
+@pytest.mark.parametrize("program", ["cat", "true"])
+def test_a_pipe_is_told_of(counted: list[str], program: str) -> None:
+    """Whether the first run reads it or not."""
+    told = "standard input is no file, so the second run finds it empty"
+    done = run(*counted, program, stdin=None, input="text\n")
+    assert done.stdout == ("text\n" if program == "cat" else "")
+    assert done.stderr.count(told) == 1
+    assert told not in run(*counted, program).stderr
+
+
 def test_faults_of_users_are_one_line(tmp_path: Path) -> None:
     geometry = tmp_path / "geometry"
     geometry.write_text("tlb 1 data any 4 full\ntlb 1 code any 12 5\n")
@@ -325,6 +370,7 @@ def test_faults_of_users_are_one_line(tmp_path: Path) -> None:
         (["--json=/no/folder/x"], "cannot write /no/folder/x", 3),
         (["--flame=/no/folder/x"], "cannot write /no/folder/x", 3),
         (["--by=counters", "--events=/no/file"], "No such file", 2),
+        (["--by=emulator", "--events=/no/file"], "--events goes with counters", 2),
     ]
     for words, text, status in cases:
         by = [] if "--by" in words[0] else ["--by=emulator"]

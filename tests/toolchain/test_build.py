@@ -159,6 +159,18 @@ def test_one_table_of_all_states(workshop: Workshop, tmp_path: Path) -> None:
     assert "none of these files is for it (cnf)" in ended.out
 
 
+def test_a_solver_past_its_time_is_ended(tmp_path: Path) -> None:
+    sys.path.insert(0, str(SOURCE / "bench"))
+    from bigleaf_bench.build import measure
+    from bigleaf_bench.failure import WrongUse
+
+    pid = tmp_path / "pid"
+    words = ["sh", "-c", f"echo $$ >{pid}; exec sleep 600"]
+    with pytest.raises(WrongUse, match="ran longer than 1 s"):
+        measure.run(str(COMMAND), measure.STATES[0], words, 1)
+    until(lambda: not Path(f"/proc/{pid.read_text().strip()}").exists())
+
+
 # Instead of compiling glibc: its libc as it is, or a refusal.
 STAND_IN = """#!/bin/sh
 [ "$1" = thp-libc ] || exec {command} "$@"
@@ -215,6 +227,8 @@ def test_another_source_is_refused(workshop: Workshop) -> None:
 def test_no_network_is_said(workshop: Workshop) -> None:
     workshop.write(url="http://127.0.0.1:9/tiny-1.tar.gz")
     fails(workshop, 1, "127.0.0.1:9", "is there a network")
+    workshop.write(url="http://127.0.0.1:9/tiny 1.tar.gz")
+    fails(workshop, 1, "127.0.0.1:9/tiny 1", "URL can't contain control characters")
 
 
 def test_a_killed_build_leaves_nothing_for_long(workshop: Workshop) -> None:
@@ -470,6 +484,35 @@ def test_wrong_recipes_are_named(workshop: Workshop) -> None:
     assert "tiny.toml: source.kind must be one of" in ended.err
     ended = workshop("missing")
     assert (ended.status, ended.err.count("\n")) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("[source]", 'source = "x"\n[other]', "source must be a table"),
+        ("[source]", 'parts = "x"\n[source]', "parts must be a table"),
+        ("[source]", "parts.more = 3\n[source]", "parts.more must be a table"),
+        ("[source]", "needs = [3]\n[source]", "needs must be a list of texts"),
+        ("summary", "sumary", "summary is missing"),
+        ('summary = "a', 'summary = "\xe4', "is no UTF-8 text"),
+        ("[build]", "[built]", "build is missing"),
+        ("steps = [", 'steps = "make"\nx = [', "build.steps must be a list"),
+        ("status = 10", 'status = "10"', "smoke[1].status must be a whole number"),
+        ("[[smoke]]", "[smoke]", "smoke must be a list"),
+        ("sha256 = ", "sha = ", "source.sha256 is missing"),
+        ("url = ", "url = 3 #", "source.url must be text"),
+        ("[table]", "[table", "Expected ']'"),
+    ],
+)
+def test_wrong_values_of_recipes_are_named(
+    workshop: Workshop, old: str, new: str, said: str
+) -> None:
+    file = workshop.recipes / "tiny.toml"
+    text = file.read_text().replace(old, new, 1)
+    file.write_bytes(text.encode("latin-1"))
+    ended = workshop("tiny")
+    assert (ended.status, ended.err.count("\n")) == (2, 1), ended.err
+    assert f"tiny.toml: {said}" in ended.err
 
 
 @pytest.mark.parametrize("file", sorted((SOURCE / "solvers").glob("*.toml")), ids=lambda f: f.stem)

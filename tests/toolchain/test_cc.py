@@ -343,6 +343,29 @@ def test_status_and_text_are_the_compilers(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("variable", "place"),
+    [
+        ("BIGLEAF_CACHE", "thp"),
+        ("XDG_CACHE_HOME", "bigleaf/thp"),
+        ("HOME", ".cache/bigleaf/thp"),
+    ],
+)
+def test_the_patched_libc_is_found_where_it_is_made(
+    compiler: dict[str, str], tmp_path: Path, variable: str, place: str
+) -> None:
+    env = compiler | {"HOME": "/none", "XDG_CACHE_HOME": ""} | {variable: str(tmp_path)}
+    words = (COMMAND, "cc", "--libc=thp", "-static", "a.o")
+    ended = run(*words, env=env)
+    assert ended.status == 3
+    assert f"{tmp_path / place}/libc.a: cannot be read" in ended.err
+    (tmp_path / place).mkdir(parents=True)
+    (tmp_path / place / "libc.a").touch()
+    ended = run(*words, env=env)
+    assert ended.status == 0, ended
+    assert str(tmp_path / place) in ended.out.splitlines()
+
+
+@pytest.mark.parametrize(
     ("words", "env", "status", "text"),
     [
         (["--libc=musl", "a.c"], {}, 2, "one of system|thp"),

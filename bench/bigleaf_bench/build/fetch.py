@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import http.client
 import os
 import re
 import shutil
@@ -87,8 +88,8 @@ def kept(name: str, wanted: str, urls: list[str]) -> Path:
         except urllib.error.HTTPError as error:
             reasons.append(f"{url}: {error.code} {error.reason}")
             continue
-        except OSError as error:
-            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        except (OSError, http.client.HTTPException) as error:
+            if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
                 raise
             reason = getattr(error, "reason", error)
             reasons.append(f"{url}: {getattr(reason, 'strerror', None) or reason}")
@@ -153,7 +154,7 @@ def pypi(source: dict[str, str]) -> Path:
     try:
         with urllib.request.urlopen(page, timeout=TIMEOUT) as answer:
             text = answer.read().decode()
-    except OSError as error:
+    except (OSError, http.client.HTTPException) as error:
         raise NotFetched(f"{page}: {getattr(error, 'reason', error)}; is there a network, and a "
                          "proxy set?") from None
     found = re.search(rf'href="([^"#]+)#sha256={wanted}"', text)

@@ -22,6 +22,7 @@ from pathlib import Path
 
 from bigleaf_bench.build import recipe as recipes
 from bigleaf_bench.build.recipe import Recipe
+from bigleaf_bench.build.work import end_group
 from bigleaf_bench.command import find_bigleaf
 from bigleaf_bench.failure import Lacking, WrongAnswer, WrongUse
 
@@ -58,19 +59,23 @@ class Figures:
 
 
 def run(bigleaf: str, state: State, words: list[str], seconds: int) -> Figures:
-    """One run. Past `seconds` it is ended, which no table can hold."""
+    """One run. Past `seconds` it is ended with all that it began, which no table can hold."""
     own = {k: v for k, v in os.environ.items()
            if not k.startswith(("BIGLEAF", "GLIBC_")) and k != "LD_PRELOAD"}
     with tempfile.NamedTemporaryFile(suffix=".json") as report:
         line = [bigleaf, "run", f"--heap={state.heap}", f"--report={report.name}", "--json",
                 "--", *words]
-        try:
-            subprocess.run(line, env=own | dict(state.environment), stdin=subprocess.DEVNULL,
-                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=seconds,
-                           check=False)
-        except subprocess.TimeoutExpired:
-            raise WrongUse(f"{' '.join(words)}: {state.name} ran longer than {seconds} s; give "
-                           "more --seconds or a smaller file") from None
+        with subprocess.Popen(line, env=own | dict(state.environment), stdin=subprocess.DEVNULL,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                              process_group=0) as process:
+            try:
+                process.wait(seconds)
+            except BaseException as error:
+                end_group(process)
+                if not isinstance(error, subprocess.TimeoutExpired):
+                    raise
+                raise WrongUse(f"{' '.join(words)}: {state.name} ran longer than {seconds} s; "
+                               "give more --seconds or a smaller file") from None
         text = Path(report.name).read_text()
     if not text:
         raise Lacking(f"{' '.join(line)}: wrote no report")

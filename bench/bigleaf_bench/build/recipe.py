@@ -46,6 +46,7 @@ KINDS = {
     "url": {"url", "sha256"},
     "git": {"url", "commit"},
 }
+NAMES = {str: "text", int: "a whole number", bool: "true or false", list: "a list", dict: "a table"}
 
 
 @dataclass(frozen=True)
@@ -99,39 +100,69 @@ def load(name: str) -> Recipe:
     file = folder() / f"{name}.toml"
     if not file.exists():
         raise WrongUse(f"{name}: there is no such recipe; bigleaf-bench build --list names all")
-    text = file.read_text(encoding="utf-8")
     try:
-        return parse(name, text)
-    except tomllib.TOMLDecodeError as error:
+        return parse(name, file.read_text(encoding="utf-8"))
+    except UnicodeDecodeError:
+        raise WrongUse(f"{file}: is no UTF-8 text") from None
+    except ValueError as error:  # of tomllib too
         raise WrongUse(f"{file}: {error}") from None
-    except (KeyError, TypeError, ValueError) as error:
-        raise WrongUse(f"{file}: {error}") from None
+
+
+def take(table: dict, where: str, key: str, kind: type, default=None):
+    """The value of `key`, which must be of `kind`; `where` stands before its name."""
+    value = table.get(key, default)
+    if value is None:
+        raise ValueError(f"{where}{key} is missing")
+    if type(value) is not kind:
+        raise ValueError(f"{where}{key} must be {NAMES[kind]}")
+    return value
+
+
+def texts(table: dict, where: str, key: str, default: list | None = None) -> tuple[str, ...]:
+    value = take(table, where, key, list, default)
+    if not all(isinstance(word, str) for word in value):
+        raise ValueError(f"{where}{key} must be a list of texts")
+    return tuple(value)
 
 
 def check_source(where: str, source: dict) -> dict:
     kind = source.get("kind")
     if kind not in KINDS:
         raise ValueError(f"{where}.kind must be one of {', '.join(KINDS)}")
-    missing = KINDS[kind] - set(source)
-    if kind == "debian" and "files" not in source:
-        missing |= {"sha256"} - set(source)
-    if missing:
-        raise ValueError(f"{where}.{min(missing)} is missing")
+    wanted = set(KINDS[kind])
+    if kind == "debian" and "files" in source:
+        files = take(source, f"{where}.", "files", dict)
+        for name in files:
+            take(files, f"{where}.files.", name, str)
+    elif kind == "debian":
+        wanted.add("sha256")
+    for key in sorted(wanted):
+        take(source, f"{where}.", key, str)
     return source
+
+
+def read_smoke(number: int, table: object) -> Smoke:
+    where = f"smoke[{number}]"
+    if not isinstance(table, dict):
+        raise ValueError(f"{where} must be a table")
+    return Smoke(texts(table, f"{where}.", "words"), take(table, f"{where}.", "status", int),
+                 take(table, f"{where}.", "says", str, ""))
 
 
 def parse(name: str, text: str) -> Recipe:
     top = tomllib.loads(text)
-    source = check_source("source", top["source"])
-    parts = {part: check_source(f"parts.{part}", table)
-             for part, table in top.get("parts", {}).items()}
-    smoke = tuple(Smoke(tuple(s["words"]), s["status"], s.get("says", ""))
-                  for s in top.get("smoke", []))
+    source = check_source("source", take(top, "", "source", dict))
+    parts = take(top, "", "parts", dict, {})
+    for part in parts:
+        check_source(f"parts.{part}", take(parts, "parts.", part, dict))
+    smoke = tuple(read_smoke(i, s) for i, s in enumerate(take(top, "", "smoke", list, []), 1))
     if not smoke:
         raise ValueError("a recipe needs a [[smoke]] test")
-    table = top.get("table", {})
+    build = take(top, "", "build", dict)
+    table = take(top, "", "table", dict, {})
     if ("words" in table) != ("takes" in table):
         raise ValueError("table needs words and takes")
-    return Recipe(name, top["summary"], top.get("tested", True), tuple(top.get("needs", ())),
-                  source, parts, tuple(top["build"]["steps"]), tuple(top["build"]["programs"]),
-                  smoke, tuple(table.get("words", ())), tuple(table.get("takes", ())))
+    return Recipe(name, take(top, "", "summary", str), take(top, "", "tested", bool, True),
+                  texts(top, "", "needs", []), source, parts, texts(build, "build.", "steps"),
+                  texts(build, "build.", "programs"), smoke, texts(table, "table.", "words", []),
+                  texts(table, "table.", "takes", []))

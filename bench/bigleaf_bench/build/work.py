@@ -85,7 +85,7 @@ def first_trouble(log: Path) -> str:
 
 
 def end_group(process: subprocess.Popen) -> None:
-    """All that a step began, by request and then by force."""
+    """All that a process of a group of its own began, by request and then by force."""
     for number, patience in ((signal.SIGTERM, 5), (signal.SIGKILL, None)):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, number)
