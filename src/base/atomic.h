@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // C11 atomics with the memory order in the name, so that a search finds every
-// relaxed access. Each use of a relaxed access or of a compare-and-swap says
-// in a comment which other operation it pairs with.
+// relaxed access. Where one thread relies on what another wrote before, a
+// comment says which two operations pair.
 //
 #ifndef BL_BASE_ATOMIC_H
 #define BL_BASE_ATOMIC_H
