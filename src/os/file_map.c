@@ -10,43 +10,15 @@
 #include "os/file.h"
 
 #include "os/os.h"
+#include "os/pagemap.h"
 #include "os/syscall.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
 
-// Bits of an entry of /proc/PID/pagemap (Documentation/admin-guide/mm).
-#define PAGEMAP_PRESENT (UINT64_C(1) << 63)
-#define PAGEMAP_SWAPPED (UINT64_C(1) << 62)
-#define PAGEMAP_FILE (UINT64_C(1) << 61)
 #define PAGEMAP_BATCH 512
-
-// ioctl PAGEMAP_SCAN, Linux 6.7; older headers lack it.
-struct scan_region {
-    uint64_t start;
-    uint64_t end;
-    uint64_t categories;
-};
-struct scan_arguments {
-    uint64_t size;
-    uint64_t flags;
-    uint64_t start;
-    uint64_t end;
-    uint64_t walk_end;
-    uint64_t regions;
-    uint64_t region_count;
-    uint64_t max_pages;
-    uint64_t category_inverted;
-    uint64_t category_mask;
-    uint64_t category_anyof_mask;
-    uint64_t return_mask;
-};
-#define SCAN_REQUEST _IOWR('f', 16, struct scan_arguments)
-#define SCAN_HUGE (UINT64_C(1) << 6)
-#define SCAN_REGIONS 64
 
 static int native_protection(unsigned protection) {
     return (protection & BL_FILE_READ ? PROT_READ : 0) |

@@ -3,6 +3,7 @@
 
 #include "os/file.h"
 #include "os/os.h"
+#include "os/pagemap.h"
 #include "os/syscall.h"
 
 #include <dirent.h>
@@ -11,7 +12,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -29,24 +29,8 @@
 #endif
 
 #define UNIT_PAGES (BL_HUGE_SIZE / BL_BASE_SIZE)
-#define PAGEMAP_PRESENT ((uint64_t)1 << 63)
-#define PAGEMAP_OWN ((uint64_t)1 << 56) // mapped once
 #define MOST_THREADS 4096
 #define KERNEL_THREAD 0x00200000 // PF_KTHREAD
-
-// PAGEMAP_SCAN (Linux 6.7), whose header the C library may lack.
-#define SCAN_REQUEST _IOWR('f', 16, struct scan_arguments)
-#define SCAN_HUGE ((uint64_t)1 << 6)
-#define SCAN_REGIONS 64
-
-struct scan_region {
-    uint64_t start, end, categories;
-};
-
-struct scan_arguments {
-    uint64_t size, flags, start, end, walk_end, regions, region_count,
-        most_pages, inverted, category_mask, category_anyof_mask, return_mask;
-};
 
 // What stands behind "Name:" at the beginning of a line; NULL: no such line.
 static const char *value_of(const char *text, const char *name) {
