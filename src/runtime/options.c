@@ -3,7 +3,7 @@
 
 #include "os/os.h"
 
-#define PATH_BYTES 4096
+#define PATH_BYTES 4096 // as long as a path may be for the kernel
 
 struct bl_options bl_options = {
 #define BL_SWITCH(key, name, initial, help) .key = initial,

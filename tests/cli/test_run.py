@@ -336,6 +336,17 @@ def test_a_program_may_write_over_its_environment(
     assert report["regions"]["heap"]["bytes"] >= 16 << 20
 
 
+def test_a_path_that_the_kernel_would_not_take_is_told(library: str) -> None:
+    env = {**os.environ, "LD_PRELOAD": library, "BIGLEAF_REPORT": "x" * 4096}
+    done = subprocess.run(["true"], env=env, capture_output=True, text=True)
+    assert done.returncode == 0
+    said = one_line(done.stderr)
+    assert said.startswith("bigleaf: BIGLEAF_REPORT=xxx")
+    assert said.endswith(
+        " is not a path of less than 4096 bytes; the default is used"
+    )
+
+
 def test_base_pages_say_so(
     bigleaf: Bigleaf, library: str, programs: Path, tmp_path: Path
 ) -> None:
