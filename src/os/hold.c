@@ -320,12 +320,4 @@ void bl_hold_release(struct bl_hold *h, int signal) {
     note_end(h);
 }
 
-#else
-
-enum bl_hold_result bl_hold_begin(struct bl_hold *h, int pid) {
-    (void)h;
-    (void)pid;
-    return BL_HOLD_UNFIT;
-}
-
 #endif

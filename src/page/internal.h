@@ -53,6 +53,8 @@ void bl_seals_start(uintptr_t random);
 // Slices for a page or a span; takes the lock. Before a unit is opened for
 // them the empty pages that the thread keeps are given back.
 uint32_t bl_page_take_slices(unsigned slices, unsigned align, bool *zeroed);
+// The slices that a thread keeps for its next pages are free again.
+void bl_voids_give_locked(struct bl_local *local);
 // Blocks are cut from a page by so many bytes at a time.
 #define BL_CARVE_BYTES BL_BASE_SIZE
 struct bl_page *bl_page_new(struct bl_pool *pool, uintptr_t owner);
@@ -143,7 +145,7 @@ void bl_globals_take_back(void);
 // --- local.c -----------------------------------------------------------------
 
 // Takes up what was reported to `local`, for `self`. True: something was.
-bool bl_revived_drain(struct bl_local *local, struct bl_local *self);
+bool bl_reports_drain(struct bl_local *local, struct bl_local *self);
 // The same for ended threads.
 bool bl_parked_drain(struct bl_local *self);
 void bl_page_report(struct bl_page *page);

@@ -87,7 +87,7 @@ void bl_lender_lost(struct bl_local *local, uint32_t index) {
 BL_NOINLINE static uint32_t
 borrow(struct bl_local *local, const struct bl_pool *pools, uint32_t index) {
     if (has_pages_left_over(&pools[index]) ||
-        (bl_revived_drain(local, local) && blocks_at_hand(local, index) > 0))
+        (bl_reports_drain(local, local) && blocks_at_hand(local, index) > 0))
         return index;
     const uint32_t lender = find(local, pools, index);
     return lender != index ? lender : for_first_page(local, pools, index);

@@ -27,7 +27,7 @@ _Thread_local struct bl_thread bl_thread
     __attribute__((tls_model("initial-exec")));
 uintptr_t bl_operators_mask = UINTPTR_MAX;
 static struct bl_local *all_locals;  // lock:bl_lock_locals
-static _Atomic(bool) parked_reports; // a parked local may have revived pages
+static _Atomic(bool) parked_reports; // a parked local may have reports
 static _Atomic(bool) started;
 static pthread_key_t end_of_thread;
 
@@ -235,31 +235,30 @@ void bl_local_detach(void) {
         return;
     bl_caches_return(local);
     bl_sleepers_recall(local);
-    bl_revived_drain(local, local);
+    bl_reports_drain(local, local);
     for (unsigned i = 0; i < BL_POOLS_RESERVED; i++)
         give_up_entry(&local->entries[i]);
     bl_lock_acquire(&bl_lock_locals);
     pool_entries_visit(local, local->row_count, give_up_entry);
     bl_thread = (struct bl_thread){0};
     bl_lock_acquire(&bl_lock_pages);
-    while (local->void_count > 0)
-        bl_slices_give(local->voids[--local->void_count], 1);
+    bl_voids_give_locked(local);
     bl_lock_release(&bl_lock_pages);
     // Who reported since the drain above may not have seen the flag: one of the
     // two sees what the other wrote, as these and those below are in one order.
     bl_exchange_seq_cst(&local->parked, true);
-    if (bl_load_seq_cst(&local->revived) != NULL)
+    if (bl_load_seq_cst(&local->reports) != NULL)
         bl_store_relaxed(&parked_reports, true);
     bl_lock_release(&bl_lock_locals);
     BL_DISCOUNT_BY(locals_now, 1);
 }
 
-// Pairs with the exchanges in bl_revived_drain() and look_through().
+// Pairs with the exchanges in bl_reports_drain() and look_through().
 void bl_page_report_to(struct bl_local *local, struct bl_page *page) {
-    struct bl_page *old = bl_load_relaxed(&local->revived);
+    struct bl_page *old = bl_load_relaxed(&local->reports);
     do
-        page->revived_next = old;
-    while (!bl_cas_weak_seq_cst(&local->revived, &old, page));
+        page->report_next = old;
+    while (!bl_cas_weak_seq_cst(&local->reports, &old, page));
     if (bl_load_seq_cst(&local->parked))
         bl_store_relaxed(&parked_reports, true);
 }
@@ -322,15 +321,15 @@ static void take_up_guarded(struct bl_page *page, struct bl_local *from,
         bl_lock_release(&bl_lock_locals);
 }
 
-bool bl_revived_drain(struct bl_local *local, struct bl_local *self) {
-    if (bl_load_relaxed(&local->revived) == NULL)
+bool bl_reports_drain(struct bl_local *local, struct bl_local *self) {
+    if (bl_load_relaxed(&local->reports) == NULL)
         return false;
     bl_store_relaxed(&local->ripe, 0);
     bl_store_relaxed(&local->ripe_worth, 0);
-    struct bl_page *page = bl_exchange_acquire(&local->revived, NULL);
+    struct bl_page *page = bl_exchange_acquire(&local->reports, NULL);
     const bool any = page != NULL;
     while (page) {
-        struct bl_page *next = page->revived_next;
+        struct bl_page *next = page->report_next;
         take_up_guarded(page, local, self);
         page = next;
     }
@@ -345,7 +344,7 @@ bool bl_parked_drain(struct bl_local *self) {
     bl_store_relaxed(&parked_reports, false);
     for (struct bl_local *l = all_locals; l; l = l->next) {
         if (bl_load_relaxed(&l->parked))
-            any |= bl_revived_drain(l, self);
+            any |= bl_reports_drain(l, self);
     }
     bl_lock_release(&bl_lock_locals);
     return any;
@@ -376,7 +375,7 @@ static void give_back(struct bl_local *local, bool all) {
         bl_sleepers_tend(local, all);
     else
         bl_sleepers_recall(local);
-    bl_revived_drain(local, local);
+    bl_reports_drain(local, local);
     bl_parked_drain(local);
     if (all || bl_globals_are_whole())
         bl_globals_take_back();

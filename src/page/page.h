@@ -15,9 +15,9 @@
 //    exactly, and no overrun of a block reaches a header.
 //  * Any thread may free. A block of another thread's page that is not cached
 //    goes on its *remote* list by one atomic push; the owner collects it. The
-//    first push also *reports* the page to its owner's list of revived pages,
-//    since a full page is on no chain of available ones. What an owner that
-//    sleeps does not collect serves the others (sleepers.c).
+//    first push also *reports* the page to its owner, since a full page is on
+//    no chain of available ones. What an owner that sleeps does not collect
+//    serves the others (sleepers.c).
 //  * Blocks are carved little by little, so memory is touched when needed.
 //
 // Counting identity of a page, kept by its owner:
@@ -68,7 +68,7 @@ struct bl_page {
     struct bl_pool *pool;                   // const; NULL: no page of blocks
     struct bl_page *next;                   // in the chain of the state
     struct bl_page *prev;
-    struct bl_page *revived_next;
+    struct bl_page *report_next;
     uint32_t carved;      // owner: blocks cut so far
     uint32_t capacity;    // const: blocks there can be
     uint32_t block_bytes; // const
@@ -138,7 +138,7 @@ struct bl_local {
                                             // row that it does not have: NULL
     uint32_t row_count;                     // likewise
     uint32_t next_row;                      // to be trimmed
-    _Atomic(struct bl_page *) revived;      // reported
+    _Atomic(struct bl_page *) reports;      // by `report_next`
     _Atomic(uint32_t) ripe;       // about so many of them became so, or whole
     _Atomic(uint32_t) ripe_worth; // so many are worth a look
     _Atomic(uint32_t) stranded;   // of its pages; written under bl_lock_pages

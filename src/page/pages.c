@@ -146,6 +146,12 @@ static uint32_t take_locked(unsigned slices, unsigned align, bool open,
                : bl_slices_take(slices, align, open, zeroed);
 }
 
+void bl_voids_give_locked(struct bl_local *local) {
+    while (local->void_count > 0)
+        bl_slices_give(local->voids[--local->void_count], 1);
+}
+
+// No unit is opened before this thread has given back what it keeps.
 uint32_t bl_page_take_slices(unsigned slices, unsigned align, bool *zeroed) {
     struct bl_local *self = bl_self;
     bl_lock_acquire(&bl_lock_pages);
@@ -154,6 +160,7 @@ uint32_t bl_page_take_slices(unsigned slices, unsigned align, bool *zeroed) {
         bl_lock_release(&bl_lock_pages);
         bl_local_trim(self);
         bl_lock_acquire(&bl_lock_pages);
+        bl_voids_give_locked(self);
         slice = take_locked(slices, align, true, zeroed);
     }
     bl_lock_release(&bl_lock_pages);
@@ -295,7 +302,7 @@ static bool find_page(struct bl_entry *entry, struct bl_pool *pool,
     if (pool->is_private)
         return false;
     struct bl_local *self = (struct bl_local *)owner;
-    if (bl_revived_drain(self, self) && entry->first != &bl_no_page)
+    if (bl_reports_drain(self, self) && entry->first != &bl_no_page)
         return true;
     if (bl_parked_drain(self) && entry->first != &bl_no_page)
         return true;

@@ -19,7 +19,7 @@
 #include "page/internal.h"
 
 static struct stranded {
-    struct bl_page *first;   // lock:bl_lock_pages, by `revived_next`
+    struct bl_page *first;   // lock:bl_lock_pages, by `report_next`
     _Atomic(uint32_t) pages; // written under the lock
 } all_stranded[BL_POOLS_RESERVED];
 
@@ -81,7 +81,7 @@ static void count_down(_Atomic(uint32_t) *count) {
 static void strand(struct bl_page *page) {
     struct stranded *list = &all_stranded[page->pool->index];
     bl_lock_acquire(&bl_lock_pages);
-    page->revived_next = list->first;
+    page->report_next = list->first;
     list->first = page;
     count_up(&list->pages);
     count_up(&stranded_pages);
@@ -119,7 +119,7 @@ static bool sort_page(struct bl_page *page, const struct bl_local *self) {
 static uint32_t sort_pages(struct bl_page *page, const struct bl_local *self) {
     uint32_t back = 0;
     while (page) {
-        struct bl_page *next = page->revived_next;
+        struct bl_page *next = page->report_next;
         back += !sort_page(page, self);
         page = next;
     }
@@ -129,7 +129,7 @@ static uint32_t sort_pages(struct bl_page *page, const struct bl_local *self) {
 static void look_through(struct bl_local *from, const struct bl_local *self) {
     bl_store_relaxed(&from->ripe, 0);
     const uint32_t back =
-        sort_pages(bl_exchange_acquire(&from->revived, NULL), self);
+        sort_pages(bl_exchange_acquire(&from->reports, NULL), self);
     // Of them it looked at in vain.
     bl_store_relaxed(&from->ripe_worth, back / 4);
 }
@@ -148,7 +148,7 @@ static void look_through_list(struct stranded *list,
     struct bl_page *first = list->first;
     list->first = NULL;
     bl_store_relaxed(&list->pages, 0);
-    for (const struct bl_page *page = first; page; page = page->revived_next)
+    for (const struct bl_page *page = first; page; page = page->report_next)
         count_off(page);
     bl_lock_release(&bl_lock_pages);
     sort_pages(first, self);
@@ -219,7 +219,7 @@ static uintptr_t take_from(struct stranded *list) {
     bl_lock_acquire(&bl_lock_pages);
     struct bl_page *page = list->first;
     if (page != NULL) {
-        list->first = page->revived_next;
+        list->first = page->report_next;
         count_down(&list->pages);
         count_off(page);
         remote = take_remote(page);

@@ -161,7 +161,7 @@ void bl_defer(void *at, size_t units) {
 // which a huge page could be made: it stays as it is.
 static bool buy(char *unit) {
     const uint64_t before = bl_os.thread_ns();
-    const bool bought = bl_hugify(unit);
+    const bool bought = bl_collapse_unit(unit);
     const uint64_t ns = bl_os.thread_ns() - before;
     left_ns -= (int64_t)ns;
     if (!bought) {

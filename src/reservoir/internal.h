@@ -87,7 +87,7 @@ bool bl_back_unit_from_pool(void *at);
 int bl_back_base(void *at, size_t bytes);
 void bl_unback(void *at, size_t bytes);
 // Makes a huge page of a unit that has base pages, at once; false: refused.
-bool bl_hugify(void *unit);
+bool bl_collapse_unit(void *unit);
 // Likewise, as the policy says; where huge pages are dear, later.
 void bl_promote(void *unit);
 // Fills `units` units at `at`: warm ones first (*warm of them), then fresh.
@@ -95,11 +95,14 @@ void bl_promote(void *unit);
 int bl_fill_units(void *at, size_t units, size_t *warm);
 // Counts units that came or went, and keeps the maximum.
 void bl_count_units(size_t before, size_t after);
+bool bl_thrifty(void); // address space is limited: map no more than asked for
+
+// --- move.c ------------------------------------------------------------------
+
 // All or none; 0 or -errno.
 int bl_move_units(void *from, size_t units, void *to);
 // To where nothing is mapped; ends the program without memory.
 void bl_move_or_copy_units(void *from, size_t units, void *to);
-bool bl_thrifty(void); // address space is limited: map no more than asked for
 
 // --- warm.c ------------------------------------------------------------------
 

@@ -192,7 +192,7 @@ TEST(only_an_empty_page_goes_when_its_report_is_taken_up) {
     elsewhere(free_it, block[0]);
     elsewhere(free_it, block[PER_PAGE]);
     elsewhere(free_page, &block[2 * PER_PAGE]);
-    expect_true(bl_revived_drain(bl_self, bl_self));
+    expect_true(bl_reports_drain(bl_self, bl_self));
     expect_int_eq(bl_page_state(some), BL_PAGE_AVAILABLE);
     expect_int_eq(some->used, PER_PAGE - 1);
     expect_int_eq(bl_page_state(other), BL_PAGE_AVAILABLE);
@@ -214,7 +214,7 @@ TEST(a_reported_page_outlives_its_pool) {
     bl_pool_delete(pool);
     expect_int_eq(bl_page_state(page), BL_PAGE_DELETED);
     bl_page_report(page);
-    expect_true(bl_revived_drain(bl_self, bl_self));
+    expect_true(bl_reports_drain(bl_self, bl_self));
     expect_int_eq(bl_page_state(page), BL_PAGE_NONE);
     bl_heap_check();
 }
@@ -252,7 +252,7 @@ TEST(reports_of_a_pool_wait_for_its_deletion) {
     assert_int_eq(pthread_barrier_init(&turn, NULL, 2), 0);
     assert_int_eq(pthread_create(&holder, NULL, hold_locals, page), 0);
     pthread_barrier_wait(&turn);
-    expect_true(bl_revived_drain(bl_self, bl_self));
+    expect_true(bl_reports_drain(bl_self, bl_self));
     expect_int_eq(bl_page_state(page), BL_PAGE_AVAILABLE);
     assert_int_eq(pthread_join(holder, NULL), 0);
     bl_heap_check();

@@ -300,7 +300,7 @@ static void *make_twice(void *unused) {
     for (int i = SOME_PAGES * BLOCKS_A_PAGE; i < BLOCKS; i++)
         if (i % BLOCKS_A_PAGE != 0)
             bl_free(block[i]);
-    bl_revived_drain(bl_self, bl_self);
+    bl_reports_drain(bl_self, bl_self);
     for (int i = 0; i < BLOCKS / 4; i++)
         block[i] = bl_malloc(2000);
     pthread_barrier_wait(&turn);
