@@ -5,6 +5,7 @@
 // is not taken for zero.
 //
 #include "heap/heap.h"
+#include "page/internal.h"
 
 #include "bl_test.h"
 #include "fake_os.h"
@@ -74,4 +75,25 @@ TEST(slices_that_a_page_left_hold_no_block) {
     }
     bl_free(keeps_the_unit);
     bl_heap_check();
+}
+
+// A thread keeps a free slice for its next page; it is no reason to open a
+// unit that it lies there.
+TEST(slices_that_a_thread_keeps_are_used_before_a_unit_is_opened) {
+    bool zeroed = false;
+    fake_os_install();
+    void *const keeps_the_unit = bl_malloc(100);
+    const uint64_t units = bl_load_relaxed(&bl_stats.units_now);
+    const uint32_t kept = bl_page_take_slices(1, 1, &zeroed);
+    bl_self->voids[bl_self->void_count++] = kept;
+    bool used = false;
+    for (;;) {
+        const uint32_t slice = bl_page_take_slices(1, 1, &zeroed);
+        if (bl_load_relaxed(&bl_stats.units_now) > units)
+            break;
+        used = used || slice == kept;
+    }
+    expect_true(used);
+    expect_int_eq(bl_self->void_count, 0);
+    bl_free(keeps_the_unit);
 }
