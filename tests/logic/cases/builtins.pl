@@ -23,6 +23,7 @@
 %> "quoted" done
 %> [x=1,y=2]
 %> 1-y-n
+%> [2] [1]
 % A sample of what programs use.
 :- op(700, xfx, ===>).
 main :-
@@ -55,6 +56,9 @@ main :-
     term_to_atom(f(X20), 'f(1)'),
     ( term_to_atom(f(1), 'f( 1)') -> Y20 = y ; Y20 = n ),
     ( term_to_atom(f(2), 'f(1)') -> Z20 = y ; Z20 = n ),
-    writeln(X20 - Y20 - Z20).
+    writeln(X20 - Y20 - Z20),
+    findall(N21, arg(N21, f(b, 2), N21), L21), findall(N22, arg(N22, f(g(1), g(3), g(2)), g(N22)), L22),
+    row([L21, L22]).
+row([X|Xs]) :- writeq(X), forall(member(Y, Xs), ( write(' '), writeq(Y) )), nl.
 greeting(W) --> [hello], word(W).
 word(world) --> [world].
