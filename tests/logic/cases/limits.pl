@@ -6,6 +6,7 @@
 %> short limits
 %> time_limit_exceeded
 %> time_limit_exceeded
+%> five waits end
 %> resource_error(operators)
 %> alive
 % A limit that is met is an error like any other, and the machine goes on.
@@ -16,12 +17,15 @@ main :-
     forall(between(1, 5000, I), short(I)), writeln('short limits'),
     catch(call_with_time_limit(0.1, ( between(1, inf, _), fail )), L1, true), print(L1), nl,
     catch(call_with_time_limit(0.1, endless(_)), L2, true), print(L2), nl,
+    message_queue_create(Q), forall(between(1, 300000, I), thread_send_message(Q, m(I))),
+    forall(between(1, 5, _), searching(Q)), message_queue_destroy(Q), writeln('five waits end'),
     catch(operators, error(H, _), true), print(H), nl,
     writeln(alive).
 short(I) :-
     T is I * 1.0e-8,
     catch(call_with_time_limit(T, numlist(1, 20, _)), E, true),
     ( var(E) -> true ; E == time_limit_exceeded -> true ; throw(E) ).
+searching(Q) :- catch(call_with_time_limit(0.005, thread_get_message(Q, m(none))), time_limit_exceeded, true).
 runaway(X) :- runaway(X), stop.
 stop.
 grow(X) :- grow(f(X)).
