@@ -279,8 +279,10 @@ struct collecting {
 static void collect_call(struct bl_subgoal *sg, void *arg) {
     struct collecting *const c = arg;
     bl_word goal;
-    if (c->failed || sg->state != BL_COMPLETE)
-        return;
+    struct bl_table *const table = bl_subgoal_table(sg);
+    const struct bl_pred *const p = bl_table_user(table);
+    if (c->failed || sg->state != BL_COMPLETE || p->table != table)
+        return; // or of a table that was declared anew
     if (!bl_goal_term(c->m, sg, &goal) || !bl_heap_ensure(c->m, 64)) {
         c->failed = true;
         return;
