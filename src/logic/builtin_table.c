@@ -140,7 +140,7 @@ static int declare(struct bl_machine *m, bl_word t, struct properties its) {
     if (!bl_pred_take_over(m, p))
         return bl_throw_permission(m, BL_ATOM_modify, BL_ATOM_static_procedure,
                                    bl_indicator(m, f));
-    if ((modes != NULL || p->modes != NULL) && m->tabler != NULL &&
+    if (bl_pred_changes_table(p, its.design, modes) && m->tabler != NULL &&
         m->tabler->top != NULL)
         return not_now(m);
     bl_pred_make_tabled(p, its.design, modes);
