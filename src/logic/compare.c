@@ -165,8 +165,8 @@ static bool variant(struct bl_machine *m, bl_word a, bl_word b) {
         } else if (!same_variable(m, a, b, &count)) {
             return false;
         }
-        if (m->tr + 2 >= m->trail_end)
-            BL_CHECK(bl_trail_grow(m));
+        if (m->tr + 2 >= m->trail_end && !bl_trail_grow(m))
+            return false;
         if (depth == 0)
             return true;
         b = bl_scratch(m)[--depth];

@@ -327,6 +327,8 @@ static int combine_all(struct bl_machine *m, const struct bl_pred *p,
         if (r == BL_THROW)
             return r;
         const bool same = r == BL_FAIL || bl_is_variant(m, kept, old[k]);
+        if (m->ball != NULL)
+            return BL_THROW;
         value[k] = same ? old[k] : kept;
         changed = changed || !same;
         k++;

@@ -174,6 +174,14 @@ def no_memory(c: Command) -> None:
         c.same(goal, out, "begun")
 
 
+def less_memory(c: Command) -> None:
+    """Where it ends in the middle of a comparison, that is an error."""
+    for size in range(20, 27):
+        run = c.run(f"--memory={size}M", "-g", "length(L, 130000), copy_term(L, M), L =@= M")
+        if run.returncode not in (0, 2):
+            c.same(f"=@= in {size}M", f"status {run.returncode}: {run.stderr[-300:]}", "0 or 2")
+
+
 def conversation(c: Command) -> None:
     """A program behind a pipe gets its answer before it says more."""
     goal = "repeat, read(X), print(got(X)), nl, flush_output, X == end"
@@ -203,6 +211,7 @@ def main() -> int:
         messages(c)
         options(c)
         no_memory(c)
+        less_memory(c)
         conversation(c)
     print(f"{c.failures} failures")
     return 1 if c.failures else 0
