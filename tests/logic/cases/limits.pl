@@ -7,6 +7,7 @@
 %> time_limit_exceeded
 %> time_limit_exceeded
 %> five waits end
+%> time_limit_exceeded
 %> resource_error(operators)
 %> alive
 % A limit that is met is an error like any other, and the machine goes on.
@@ -19,6 +20,7 @@ main :-
     catch(call_with_time_limit(0.1, endless(_)), L2, true), print(L2), nl,
     message_queue_create(Q), forall(between(1, 300000, I), thread_send_message(Q, m(I))),
     forall(between(1, 5, _), searching(Q)), message_queue_destroy(Q), writeln('five waits end'),
+    doubled(45, a, T), catch(call_with_time_limit(0.1, shallow(T)), L3, true), print(L3), nl,
     catch(operators, error(H, _), true), print(H), nl,
     writeln(alive).
 short(I) :-
@@ -26,6 +28,10 @@ short(I) :-
     catch(call_with_time_limit(T, numlist(1, 20, _)), E, true),
     ( var(E) -> true ; E == time_limit_exceeded -> true ; throw(E) ).
 searching(Q) :- catch(call_with_time_limit(0.005, thread_get_message(Q, m(none))), time_limit_exceeded, true).
+doubled(0, T, T) :- !.
+doubled(N, T0, T) :- M is N - 1, doubled(M, f(T0, T0), T).
+:- table shallow/1 as subgoal_abstract(100).
+shallow(_).
 runaway(X) :- runaway(X), stop.
 stop.
 grow(X) :- grow(f(X)).
