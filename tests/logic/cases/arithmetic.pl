@@ -12,6 +12,7 @@
 %> [1.5NaN==1.5NaN,1.5NaN=\=1.5NaN,1.5NaN@< -1.0Inf,-0.0@<0.0,-0.0=:=0.0]
 %> [1.5NaN,-1.0Inf,-0.0,0.0,0,1.0,2.0]
 %> [1.5NaN,-0.0,0.0]
+%> 0.0
 main :-
     row([cot(1), acot(1), sinh(1), cosh(1), tanh(1)]),
     row([asinh(1), acosh(1), atanh(0.5), log(2, 8), copysign(2.5, -1)]),
@@ -27,7 +28,8 @@ doubles :-
     Gs = [N == N, N == 1.0, N = 1.0, N =:= N, N =\= N, N @< I, -0.0 == 0.0, -0.0 = 0.0, -0.0 @< 0.0, -0.0 =:= 0.0],
     findall(G, ( member(G, Gs), call(G) ), L1), print(L1), nl,
     sort([2.0, N, 0, 1.0, 0.0, I, -0.0, N], L2), print(L2), nl,
-    setof(X, double(X), L3), print(L3), nl.
+    setof(X, double(X), L3), print(L3), nl,
+    A is abs(-0.0), print(A), nl.
 :- table double/1.
 double(0.0). double(-0.0). double(X) :- X is nan.
 double(0.0). double(-0.0). double(X) :- X is nan.
