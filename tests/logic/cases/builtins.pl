@@ -24,6 +24,7 @@
 %> [x=1,y=2]
 %> 1-y-n
 %> [2] [1]
+%> 137 3 signal
 % A sample of what programs use.
 :- op(700, xfx, ===>).
 main :-
@@ -58,7 +59,9 @@ main :-
     ( term_to_atom(f(2), 'f(1)') -> Z20 = y ; Z20 = n ),
     writeln(X20 - Y20 - Z20),
     findall(N21, arg(N21, f(b, 2), N21), L21), findall(N22, arg(N22, f(g(1), g(3), g(2)), g(N22)), L22),
-    row([L21, L22]).
+    row([L21, L22]),
+    shell('kill -9 $$', N23), shell('exit 3', N24), ( shell('kill -9 $$') -> A25 = true ; A25 = signal ),
+    row([N23, N24, A25]).
 row([X|Xs]) :- writeq(X), forall(member(Y, Xs), ( write(' '), writeq(Y) )), nl.
 greeting(W) --> [hello], word(W).
 word(world) --> [world].
