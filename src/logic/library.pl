@@ -399,11 +399,13 @@ listing(N) :-
 '$list_clauses'(H) :- clause(H, B), portray_clause((H :- B)), fail.
 '$list_clauses'(_) :- nl.
 portray_clause(T) :- \+ \+ ( numbervars(T, 0, _), '$portray'(T) ).
-'$portray'((H :- true)) :- !, writeq(H), write('.'), nl.
-'$portray'((H :- B)) :- !, writeq(H), write(' :-'), '$portray_body'(B), write('.'), nl.
-'$portray'(T) :- writeq(T), write('.'), nl.
-'$portray_body'((A, B)) :- !, '$portray_body'(A), write(','), '$portray_body'(B).
-'$portray_body'(G) :- nl, write('    '), print(G).
+'$portray'((H :- true)) :- !, '$portray_last'(H).
+'$portray'((H :- B)) :- !, writeq(H), write(' :-'), '$portray_body'(B, last).
+'$portray'(T) :- '$portray_last'(T).
+'$portray_body'((A, B), Where) :- !, '$portray_body'(A, inner), '$portray_body'(B, Where).
+'$portray_body'(G, inner) :- nl, write('    '), print(G), write(',').
+'$portray_body'(G, last) :- nl, write('    '), '$portray_last'(G).
+'$portray_last'(T) :- write_term(T, [quoted(true), numbervars(true), fullstop(true), nl(true)]).
 [F|Fs] :- '$consult_all'([F|Fs]).
 '$consult_all'([]).
 '$consult_all'([F|Fs]) :- consult(F), '$consult_all'(Fs).
