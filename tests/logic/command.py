@@ -142,6 +142,11 @@ def messages(c: Command) -> None:
     c.write("absent.pl", ":- table p/0, q/0.\np :- \\+ q.\nq :- \\+ p.\n")
     c.expect(2, "leaflog: error: not stratified: p depends on itself through a negation\n",
              "-g", "p", "absent.pl")
+    more = "leaflog: -g takes one goal, and more follows its full stop; join goals by commas\n"
+    for goal in "write(x). write(y)", "write(x). ) (", "write(x). a.":
+        c.same(goal, c.expect(2, more, "-g", goal), "")
+    for goal in "true.", "true. ", "true. % that is all":
+        c.expect(0, "", "-g", goal)
 
 
 def options(c: Command) -> None:
