@@ -113,8 +113,12 @@ def files(c: Command) -> None:
     c.expect(0, "", "-g", goal, "marked.pl", "q.csv")
     c.write("open.csv", 'a,b\nc,"d\n')
     c.write("ragged.csv", "a,b\n\nc\n")
+    c.write("wide.csv", "a\n" + 2000 * "," + "\n")
+    c.write("zero.csv", "12\0xyz,34\n")
+    c.expect(0, "", "-g", "zero(X, 34), atom_length(X, 6)", "zero.csv")
     (c.folder / "folder.csv").mkdir()
     for name, line, what in [("open", 2, "quotes that nothing closes"),
+                             ("wide", 2, "a row of more than 255 fields"),
                              ("ragged", 3, "a row of 1 fields among rows of 2")]:
         c.expect(2, f"leaflog: error: syntax error: {name}.csv:{line}: {what}\n"
                     "leaflog: 1 error while loading\n", "-g", "true", f"{name}.csv")
