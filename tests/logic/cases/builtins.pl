@@ -25,6 +25,7 @@
 %> 1-y-n
 %> [2] [1]
 %> 137 3 signal
+%> ***ab***|ééx|representation_error(character_code) representation_error(character_code)
 % A sample of what programs use.
 :- op(700, xfx, ===>).
 main :-
@@ -61,7 +62,9 @@ main :-
     findall(N21, arg(N21, f(b, 2), N21), L21), findall(N22, arg(N22, f(g(1), g(3), g(2)), g(N22)), L22),
     row([L21, L22]),
     shell('kill -9 $$', N23), shell('exit 3', N24), ( shell('kill -9 $$') -> A25 = true ; A25 = signal ),
-    row([N23, N24, A25]).
+    row([N23, N24, A25]),
+    format("~`*t~w~`*t~8||~`\u00e9t~w~12||", [ab, x]),
+    findall(E33, ( member(C33, [-1, 0x110000]), catch(format("~c", [C33]), error(E33, _), true) ), L33), row(L33).
 row([X|Xs]) :- writeq(X), forall(member(Y, Xs), ( write(' '), writeq(Y) )), nl.
 greeting(W) --> [hello], word(W).
 word(world) --> [world].
