@@ -445,7 +445,12 @@ string_length(S, N) :- '$text'(S, A), atom_length(A, N).
 string_codes(S, L) :- '$text'(S, A), atom_codes(A, L).
 string_chars(S, L) :- '$text'(S, A), atom_chars(A, L).
 string_to_atom(S, A) :- '$text'(S, A).
-atom_string(A, S) :- ( var(A) -> A = S ; S = A ).
+atom_string(A, S) :-
+    (   var(A)
+    ->  atom_codes(B, S), A = B
+    ;   '$text'(A, T), atomic_list_concat([T], B),
+        ( var(S) -> S = B ; atom_codes(C, S), C = B )
+    ).
 number_string(N, S) :- atom_number(S, N).
 assertion(G) :- ( \+ \+ call(G) -> true ; throw(error(assertion_failed(G), _)) ).
 nb_current(K, V) :- catch(nb_getval(K, V), _, fail).
