@@ -550,6 +550,8 @@ static int negate(struct bl_machine *m, struct bl_num a, struct bl_num *out) {
 
 static int one_number(struct bl_machine *m, enum bl_known_atom op,
                       struct bl_num a, struct bl_num *out) {
+    if (op == BL_ATOM_abs && a.kind == BL_NUM_FLOAT)
+        a.d = fabs(a.d); // -0.0 is not less than 0
     if (op == BL_ATOM_minus || (op == BL_ATOM_abs && is_negative(a)))
         return negate(m, a, out);
     if (op == BL_ATOM_sign)

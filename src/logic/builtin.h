@@ -82,6 +82,8 @@ int bl_take_text(struct bl_machine *m, bl_word a, struct bl_out *out);
 // Options of write_term/2; `end` is what comes after the term.
 int bl_take_write_options(struct bl_machine *m, bl_word options,
                           struct bl_write_options *w, const char **end);
+// Writes it; a full stop is a token of its own.
+void bl_out_end(struct bl_out *o, const char *end);
 
 int bl_abolish_tables(struct bl_machine *m); // all of them
 

@@ -140,19 +140,32 @@ static bl_word not_a_character(bl_word list) {
     return 0;
 }
 
+static bool is_ground_list(bl_word t) {
+    bl_word end = bl_deref(t);
+    if (bl_list_length(&end) < 0)
+        return false;
+    t = bl_deref(t);
+    for (; bl_tag(t) == BL_LST; t = bl_deref(bl_ptr(t)[1])) {
+        if (bl_is_var(bl_deref(bl_ptr(t)[0])))
+            return false;
+    }
+    return end == BL_ATOM(nil);
+}
+
+// The list says which number it is, where it can or nothing else does.
 static int number_text(struct bl_machine *m, bl_word *a, list_maker make) {
     bl_word n;
     const bl_word list = bl_deref(a[1]);
+    const bl_word t = bl_deref(a[0]);
     if (!bl_is_var(list) && bl_take_partial_list(m, list) != BL_TRUE)
         return BL_THROW;
-    if (bl_is_compound(list) ||
-        (list == BL_ATOM(nil) && bl_is_var(bl_deref(a[0])))) {
+    if ((bl_is_compound(list) && (bl_is_var(t) || is_ground_list(list))) ||
+        (list == BL_ATOM(nil) && bl_is_var(t))) {
         const int r = number_from(m, list, &n);
         if (r == BL_FAIL)
             return bl_throw_syntax(m, "illegal_number");
-        return r == BL_TRUE ? bl_answer(m, a[0], n) : r;
+        return r == BL_TRUE ? bl_answer(m, t, n) : r;
     }
-    const bl_word t = bl_deref(a[0]);
     if (!bl_is_number(t))
         return bl_throw_type(m, BL_ATOM_number, t);
     return text_to_list(m, a, make);
@@ -401,18 +414,6 @@ static int split(struct bl_machine *m, const bl_word *a,
     }
     bl_out_fini(&t);
     return ok ? bl_answer(m, a[0], list) : BL_THROW;
-}
-
-static bool is_ground_list(bl_word t) {
-    bl_word end = bl_deref(t);
-    if (bl_list_length(&end) < 0)
-        return false;
-    t = bl_deref(t);
-    for (; bl_tag(t) == BL_LST; t = bl_deref(bl_ptr(t)[1])) {
-        if (bl_is_var(bl_deref(bl_ptr(t)[0])))
-            return false;
-    }
-    return end == BL_ATOM(nil);
 }
 
 static int atomic_list_concat_3(struct bl_machine *m, bl_word *a) {

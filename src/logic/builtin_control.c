@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -139,7 +140,12 @@ static int shell_2(struct bl_machine *m, bl_word *a) {
     bl_flush_output();
     fflush(NULL); // the other files
     const int status = system(bl_atom_text(command));
-    return bl_answer(m, a[1], bl_int(status >> 8));
+    if (status == -1)
+        return bl_throw_resource(m, "processes");
+    // a signal that ended it, as a shell tells of one
+    return bl_answer(m, a[1],
+                     bl_int(WIFEXITED(status) ? WEXITSTATUS(status)
+                                              : 128 + WTERMSIG(status)));
 }
 
 static int getenv_2(struct bl_machine *m, bl_word *a) {

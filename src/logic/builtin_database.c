@@ -28,6 +28,24 @@ static int changed(struct bl_machine *m, const struct bl_pred *p) {
     return p->flags & BL_PRED_INCREMENTAL ? bl_abolish_tables(m) : BL_TRUE;
 }
 
+// Makes the predicate one that clauses are added to, for the sake of `t`, which
+// must be a clause: an error leaves the predicate as it was.
+static int open_up(struct bl_machine *m, struct bl_pred *p, bl_word t) {
+    const bool ours = (p->flags & BL_PRED_LIBRARY) != 0;
+    if (!ours && may_change(m, p, BL_ATOM_modify) != BL_TRUE)
+        return BL_THROW;
+    struct bl_clause *const trial = bl_clause_compile(m, t);
+    if (trial == NULL)
+        return BL_THROW;
+    bl_clause_free(trial);
+    if (ours)
+        bl_pred_take_over(m, p);
+    if (may_change(m, p, BL_ATOM_modify) != BL_TRUE)
+        return BL_THROW;
+    bl_pred_make_dynamic(p);
+    return BL_TRUE;
+}
+
 static int add(struct bl_machine *m, bl_word t, bool at_end) {
     t = bl_deref(t);
     while (bl_tag(t) == BL_STR && *bl_ptr(t) == BL_FN(colon_2))
@@ -38,12 +56,9 @@ static int add(struct bl_machine *m, bl_word t, bool at_end) {
     if (bl_take_callable(m, head, &head) != BL_TRUE)
         return BL_THROW;
     struct bl_pred *const p = bl_pred_ensure(bl_term_functor(head));
-    if (p->flags & BL_PRED_LIBRARY)
-        bl_pred_take_over(m, p);
-    if (may_change(m, p, BL_ATOM_modify) != BL_TRUE)
+    if ((p->flags & (BL_PRED_DYNAMIC | BL_PRED_LIBRARY)) != BL_PRED_DYNAMIC &&
+        open_up(m, p, t) != BL_TRUE)
         return BL_THROW;
-    if (!(p->flags & BL_PRED_DYNAMIC))
-        bl_pred_make_dynamic(p);
     struct bl_clause *const c = bl_clause_compile(m, t);
     if (c == NULL)
         return BL_THROW;

@@ -23,7 +23,8 @@ struct formatting {
     uint32_t column0;  // column of the stream where `out` begins
     struct {
         size_t at;
-        char with;
+        char with[4]; // UTF-8
+        size_t bytes;
     } fill[FILLS];
     int fills;
 };
@@ -63,7 +64,7 @@ static int write_with_options(struct formatting *f) {
         bl_take_write_options(f->m, options, &w, &end) != BL_TRUE)
         return BL_THROW;
     bl_write_term(f->m, &f->out, t, &w);
-    bl_out_str(&f->out, end);
+    bl_out_end(&f->out, end);
     return f->m->ball != NULL ? BL_THROW : BL_TRUE;
 }
 
@@ -190,6 +191,8 @@ static int code_arg(struct formatting *f, int times) {
     int64_t code;
     if (argument(f, &t) != BL_TRUE || bl_take_int(f->m, t, &code) != BL_TRUE)
         return BL_THROW;
+    if (code < 0 || code > 0x10ffff)
+        return bl_throw_representation(f->m, "character_code");
     char bytes[4];
     const size_t n = bl_utf8_put(bytes, (uint32_t)code);
     for (int i = 0; i < (times < 1 ? 1 : times); i++)
@@ -208,13 +211,15 @@ static size_t columns(const struct formatting *f, size_t from) {
 
 static void insert_fill(struct formatting *f, int which, size_t count) {
     const size_t at = f->fill[which].at;
+    const size_t n = f->fill[which].bytes;
     for (size_t i = 0; i < count; i++)
-        bl_out_char(&f->out, ' ');
-    memmove(f->out.text + at + count, f->out.text + at,
-            f->out.bytes - count - at);
-    memset(f->out.text + at, f->fill[which].with, count);
+        bl_out_bytes(&f->out, f->fill[which].with, n);
+    memmove(f->out.text + at + count * n, f->out.text + at,
+            f->out.bytes - count * n - at);
+    for (size_t i = 0; i < count; i++)
+        memcpy(f->out.text + at + i * n, f->fill[which].with, n);
     for (int i = which + 1; i < f->fills; i++)
-        f->fill[i].at += count;
+        f->fill[i].at += count * n;
 }
 
 // Widens what stands since the last stop to the column.
@@ -251,7 +256,15 @@ static void newlines(struct formatting *f, int count) {
     f->fills = 0;
 }
 
-static int directive(struct formatting *f, char c, int number, char fill) {
+static void note_fill(struct formatting *f, uint32_t with) {
+    if (f->fills == FILLS)
+        return;
+    f->fill[f->fills].at = f->out.bytes;
+    f->fill[f->fills].bytes = bl_utf8_put(f->fill[f->fills].with, with);
+    f->fills++;
+}
+
+static int directive(struct formatting *f, char c, int number, uint32_t fill) {
     bl_word ignored;
     switch (c) {
     case 'w':
@@ -289,10 +302,7 @@ static int directive(struct formatting *f, char c, int number, char fill) {
         bl_out_char(&f->out, '~');
         return BL_TRUE;
     case 't':
-        if (f->fills < FILLS) {
-            f->fill[f->fills].at = f->out.bytes;
-            f->fill[f->fills++].with = fill;
-        }
+        note_fill(f, fill);
         return BL_TRUE;
     case '|':
         column_stop(f, number < 0 ? columns(f, f->line_start) : (size_t)number);
@@ -319,14 +329,14 @@ static int take_count(struct formatting *f, int64_t count, int *number) {
 
 // The number in front of a directive: digits, `c (a character), or * (an
 // argument).
-static int numeric_argument(struct formatting *f, const char **p, int *number,
-                            char *fill) {
+static int numeric_argument(struct formatting *f, const char **p,
+                            const char *end, int *number, uint32_t *fill) {
     *number = -1;
     *fill = ' ';
-    if (**p == '`' && (*p)[1] != 0) {
-        *fill = (*p)[1];
-        *number = (unsigned char)*fill;
-        *p += 2;
+    if (**p == '`' && end - *p > 1) {
+        *p += 1;
+        *fill = bl_utf8_get(p, end);
+        *number = (int)*fill;
     } else if (**p == '*') {
         bl_word t;
         int64_t i;
@@ -355,8 +365,8 @@ static int run(struct formatting *f, const struct bl_out *text) {
         }
         p++;
         int number;
-        char fill;
-        if (numeric_argument(f, &p, &number, &fill) != BL_TRUE)
+        uint32_t fill;
+        if (numeric_argument(f, &p, end, &number, &fill) != BL_TRUE)
             return BL_THROW;
         if (p == end)
             return bl_throw_domain(f->m, "format_directive", BL_ATOM(empty));

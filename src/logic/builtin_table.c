@@ -140,7 +140,7 @@ static int declare(struct bl_machine *m, bl_word t, struct properties its) {
     if (!bl_pred_take_over(m, p))
         return bl_throw_permission(m, BL_ATOM_modify, BL_ATOM_static_procedure,
                                    bl_indicator(m, f));
-    if ((modes != NULL || p->modes != NULL) && m->tabler != NULL &&
+    if (bl_pred_changes_table(p, its.design, modes) && m->tabler != NULL &&
         m->tabler->top != NULL)
         return not_now(m);
     bl_pred_make_tabled(p, its.design, modes);
@@ -279,8 +279,10 @@ struct collecting {
 static void collect_call(struct bl_subgoal *sg, void *arg) {
     struct collecting *const c = arg;
     bl_word goal;
-    if (c->failed || sg->state != BL_COMPLETE)
-        return;
+    struct bl_table *const table = bl_subgoal_table(sg);
+    const struct bl_pred *const p = bl_table_user(table);
+    if (c->failed || sg->state != BL_COMPLETE || p->table != table)
+        return; // or of a table that was declared anew
     if (!bl_goal_term(c->m, sg, &goal) || !bl_heap_ensure(c->m, 64)) {
         c->failed = true;
         return;

@@ -203,11 +203,14 @@ static int arg_3(struct bl_machine *m, bl_word *a) {
     bl_word *const state = bl_state(m);
     for (int64_t i = *state == 0 ? 1 : bl_int_value(*state); i <= arity; i++) {
         bl_word *const mark = m->tr;
-        if (bl_answer(m, a[2], bl_term_args(t)[i - 1]) == BL_TRUE) {
+        // what the argument is unified with may have the number in it
+        if (bl_unify(m, a[2], bl_term_args(t)[i - 1]) &&
+            bl_unify(m, n, bl_int(i))) {
             *state = bl_int(i + 1);
-            bl_bind(m, n, bl_int(i));
             return i == arity ? BL_TRUE : BL_MORE;
         }
+        if (m->ball != NULL)
+            return BL_THROW;
         bl_untrail(m, mark);
     }
     return BL_FAIL;

@@ -294,7 +294,7 @@ static int thread_join_2(struct bl_machine *m, bl_word *a) {
     }
     const bl_word status = status_term(m, w);
     free_worker(w);
-    return bl_answer(m, a[1], status);
+    return m->ball != NULL ? BL_THROW : bl_answer(m, a[1], status);
 }
 
 static int thread_detach_1(struct bl_machine *m, bl_word *a) {
@@ -326,19 +326,28 @@ static int thread_self_1(struct bl_machine *m, bl_word *a) {
     return bl_answer(m, a[0], m->worker->name);
 }
 
+// What the list of threads takes of the heap. The lock is held.
+static size_t list_words(void) {
+    size_t words = 0;
+    for (const struct bl_worker *w = workers; w != NULL; w = w->next)
+        words +=
+            8 + (w->status >= 0 && w->result != NULL ? w->result->words : 0);
+    return words;
+}
+
 // '$threads'(List) of Name-Status.
 static int thread_list_1(struct bl_machine *m, bl_word *a) {
     bl_word list = BL_ATOM(nil);
-    if (!bl_heap_ensure(m, BL_HEAP_MARGIN))
-        return BL_THROW;
     pthread_mutex_lock(&workers_lock);
-    for (const struct bl_worker *w = workers; w != NULL; w = w->next) {
+    const bool room = bl_heap_ensure(m, list_words());
+    for (const struct bl_worker *w = room ? workers : NULL; w != NULL;
+         w = w->next) {
         const bl_word status = status_term(m, w);
         list = bl_list_cell(m, bl_struct2(m, BL_ATOM(minus), w->name, status),
                             list);
     }
     pthread_mutex_unlock(&workers_lock);
-    return bl_answer(m, a[0], list);
+    return m->ball != NULL ? BL_THROW : bl_answer(m, a[0], list);
 }
 
 // ---- the same goal in many threads

@@ -6,6 +6,7 @@
 #include "logic/builtin.h"
 #include "logic/op.h"
 #include "logic/stream.h"
+#include "logic/token.h"
 
 #include <string.h>
 
@@ -15,11 +16,18 @@ static const struct bl_write_options quoted = {.quoted = true,
 static const struct bl_write_options canonical = {.quoted = true,
                                                   .ignore_ops = true};
 
+void bl_out_end(struct bl_out *o, const char *end) {
+    if (*end == '.' && o->bytes > 0 &&
+        bl_is_symbol_char((unsigned char)o->text[o->bytes - 1]))
+        bl_out_char(o, ' ');
+    bl_out_str(o, end);
+}
+
 static int put(struct bl_machine *m, struct bl_stream *s, bl_word t,
                const struct bl_write_options *w, const char *end) {
     struct bl_out o = {0};
     bl_write_term(m, &o, t, w);
-    bl_out_str(&o, end);
+    bl_out_end(&o, end);
     const int r =
         m->ball == NULL ? bl_stream_write(m, s, o.text, o.bytes) : BL_THROW;
     bl_out_fini(&o);

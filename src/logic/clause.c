@@ -72,22 +72,31 @@ void bl_pred_make_dynamic(struct bl_pred *p) {
     pthread_mutex_unlock(&p->lock);
 }
 
+static enum bl_table_design design_of(int design) {
+    return design >= 0 ? (enum bl_table_design)design
+                       : bl_engine.table_options.design;
+}
+
 static void make_table(struct bl_pred *p, int design) {
     char name[128];
     snprintf(name, sizeof name, "%.100s/%u",
              bl_atom_text(bl_functor_name(p->functor)), p->arity);
-    const enum bl_table_design which = design >= 0
-                                           ? (enum bl_table_design)design
-                                           : bl_engine.table_options.design;
-    p->table = bl_table_new(bl_engine.space, name, which, p);
+    p->table = bl_table_new(bl_engine.space, name, design_of(design), p);
     bl_must_have(p->table);
+}
+
+bool bl_pred_changes_table(const struct bl_pred *p, int design,
+                           const struct bl_modes *modes) {
+    return p->table != NULL &&
+           (modes != NULL || p->modes != NULL ||
+            design_of(design) != design_of(p->table_design));
 }
 
 void bl_pred_make_tabled(struct bl_pred *p, int design,
                          struct bl_modes *modes) {
     pthread_mutex_lock(&p->lock);
-    // another table where the modes change: nobody reads the old one's answers
-    if (p->table == NULL || modes != NULL || p->modes != NULL)
+    // nobody reads the answers of the old one
+    if (p->table == NULL || bl_pred_changes_table(p, design, modes))
         make_table(p, bl_has_modes(modes) ? BL_TABLE_NS : design);
     if (p->modes != NULL) { // calls may still look at them
         p->modes->next = p->old_modes;

@@ -138,6 +138,9 @@ struct bl_pred *bl_pred_ensure(bl_word functor);
 struct bl_pred *bl_pred_first(void);
 
 void bl_pred_make_dynamic(struct bl_pred *p);
+// Whether declaring it tabled so gives it another table, where it has one.
+bool bl_pred_changes_table(const struct bl_pred *p, int design,
+                           const struct bl_modes *modes);
 // `modes` NULL: none; they are the predicate's then.
 void bl_pred_make_tabled(struct bl_pred *p, int design, struct bl_modes *modes);
 void bl_pred_untable(struct bl_pred *p);

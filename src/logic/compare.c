@@ -8,6 +8,7 @@
 #include "logic/arith.h"
 #include "logic/record.h"
 
+#include <math.h>
 #include <string.h>
 
 static int rank(bl_word w) {
@@ -38,10 +39,24 @@ static int compare_atoms(bl_word a, bl_word b) {
     return (n > k) - (n < k);
 }
 
+// Doubles that are equal by value, or not numbers (these come first): equal are
+// those that unify, which have the same bits. So -0.0 comes before 0.0.
+static int compare_doubles(bl_word a, bl_word b) {
+    const bool no_number_a = isnan(bl_float_value(a));
+    const bool no_number_b = isnan(bl_float_value(b));
+    if (no_number_a != no_number_b)
+        return no_number_a ? -1 : 1;
+    const int64_t x = (int64_t)*bl_ptr(a);
+    const int64_t y = (int64_t)*bl_ptr(b);
+    return (x > y) - (x < y);
+}
+
 static int compare_numbers(bl_word a, bl_word b) {
     const int r = bl_arith_compare(bl_num_of(a), bl_num_of(b));
     if (r == 1 || r == -1)
         return r;
+    if (bl_is_float(a) && bl_is_float(b))
+        return compare_doubles(a, b);
     // equal by value: the double comes first
     return (bl_is_integer(a) ? 1 : 0) - (bl_is_integer(b) ? 1 : 0);
 }
@@ -150,8 +165,8 @@ static bool variant(struct bl_machine *m, bl_word a, bl_word b) {
         } else if (!same_variable(m, a, b, &count)) {
             return false;
         }
-        if (m->tr + 2 >= m->trail_end)
-            BL_CHECK(bl_trail_grow(m));
+        if (m->tr + 2 >= m->trail_end && !bl_trail_grow(m))
+            return false;
         if (depth == 0)
             return true;
         b = bl_scratch(m)[--depth];

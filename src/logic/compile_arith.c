@@ -8,11 +8,13 @@
 #include "logic/arith.h"
 #include "logic/compile.h"
 
+enum { NESTING = 1000 }; // of an expression, that these functions follow
+
 // The stack an expression needs, or more than BL_ARITH_DEPTH where it cannot
 // be compiled.
-static int depth_of(struct bl_compiler *c, bl_word t, int level) {
+static int depth_of(struct bl_compiler *c, bl_word t, int level, int nesting) {
     t = bl_deref(t);
-    if (level > BL_ARITH_DEPTH - 2)
+    if (level > BL_ARITH_DEPTH - 2 || nesting > NESTING)
         return BL_ARITH_DEPTH + 1;
     if (bl_tag(t) == BL_LVL || bl_is_number(t))
         return level + 1;
@@ -23,14 +25,15 @@ static int depth_of(struct bl_compiler *c, bl_word t, int level) {
     const uint32_t n = bl_functor_arity(*bl_ptr(t));
     int most = level + 1;
     for (uint32_t i = 0; i < n; i++) {
-        const int d = depth_of(c, bl_ptr(t)[1 + i], level + (int)i);
+        const int d =
+            depth_of(c, bl_ptr(t)[1 + i], level + (int)i, nesting + 1);
         most = d > most ? d : most;
     }
     return most;
 }
 
 static bool can_compile(struct bl_compiler *c, bl_word t) {
-    return depth_of(c, t, 1) < BL_ARITH_DEPTH;
+    return depth_of(c, t, 1, 0) < BL_ARITH_DEPTH;
 }
 
 static void emit2(struct bl_compiler *c, enum bl_opcode op, bl_word a) {

@@ -351,14 +351,25 @@ static bool is_disjunction(bl_word t) {
     return is_term(t, BL_ATOM_semicolon, 2) || is_term(t, BL_ATOM_bar, 2);
 }
 
-static bool has_cut(bl_word t) {
-    t = bl_deref(t);
-    while (is_term(t, BL_ATOM_comma, 2)) {
-        if (bl_deref(bl_ptr(t)[1]) == BL_ATOM(cut))
+static bool is_condition(bl_word t) {
+    return is_term(t, BL_ATOM_arrow, 2) || is_term(t, BL_ATOM_softarrow, 2);
+}
+
+// Whether a condition has a cut of its own: outside of the conditions in it.
+static bool has_cut(struct bl_compiler *c, bl_word t) {
+    size_t depth = 0;
+    for (;;) {
+        t = bl_goal_plain(t);
+        if (t == BL_ATOM(cut))
             return true;
-        t = bl_deref(bl_ptr(t)[2]);
+        if (is_term(t, BL_ATOM_comma, 2) || is_disjunction(t))
+            depth = bl_push_args(c, t, depth);
+        else if (is_condition(t))
+            bl_scratch(c->m)[depth++] = bl_ptr(t)[2];
+        if (depth == 0)
+            return false;
+        t = bl_scratch(c->m)[--depth];
     }
-    return t == BL_ATOM(cut) || is_disjunction(t);
 }
 
 // The condition and what follows it, up to the else branch. A cut in the
@@ -373,7 +384,7 @@ static void conditional(struct bl_compiler *c, const struct branches *b,
     emit_slot(c, BL_OP_MARK_LEVEL, slot);
     emit_jump(c, BL_OP_TRY_ELSE, otherwise);
     set_level(c, slot, true);
-    if (has_cut(b->condition)) {
+    if (has_cut(c, b->condition)) {
         in.cut_slot = new_slot(c);
         emit_slot(c, BL_OP_MARK_LEVEL, in.cut_slot);
         set_level(c, in.cut_slot, true);

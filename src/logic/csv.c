@@ -58,7 +58,8 @@ static void read_field(struct rows *r) {
 }
 
 // Integers in the common form, without the lexer.
-static bool as_integer(const char *s, bl_word *out) {
+static bool as_integer(const struct bl_out *field, bl_word *out) {
+    const char *s = field->text;
     const bool negative = *s == '-';
     s += negative;
     int64_t n = 0;
@@ -70,14 +71,14 @@ static bool as_integer(const char *s, bl_word *out) {
         n = n * 10 + (*s - '0');
     }
     *out = bl_int(negative ? -n : n);
-    return *s == 0;
+    return s == field->text + field->bytes; // and not before a zero byte
 }
 
 static bl_word field_word(struct rows *r) {
     bl_word w;
     const bool digit = strpbrk(r->field.text, "0123456789") != NULL;
     if (!r->quoted && digit &&
-        (as_integer(r->field.text, &w) ||
+        (as_integer(&r->field, &w) ||
          bl_parse_number(r->m, r->field.text, r->field.bytes, &w)))
         return w;
     return bl_atom(r->field.text, r->field.bytes);
@@ -112,6 +113,9 @@ static int bad_row(struct rows *r, const char *path, uint32_t line,
     if (r->open)
         snprintf(text, sizeof text, "%s:%u: quotes that nothing closes", path,
                  line);
+    else if (have > BL_MAX_ARITY)
+        snprintf(text, sizeof text, "%s:%u: a row of more than %u fields", path,
+                 line, BL_MAX_ARITY);
     else
         snprintf(text, sizeof text,
                  "%s:%u: a row of %u fields among rows of %u", path, line, have,
@@ -153,7 +157,7 @@ static int read_rows(struct rows *r, const char *path, bl_word name) {
             continue;
         }
         if (!read_row(r, words, &n))
-            return bl_throw_representation(r->m, "max_arity");
+            return bad_row(r, path, line, BL_MAX_ARITY + 1, 0);
         if (p == NULL)
             p = bl_pred_ensure(bl_functor(name, n));
         if (r->open || n != p->arity)

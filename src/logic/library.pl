@@ -399,11 +399,13 @@ listing(N) :-
 '$list_clauses'(H) :- clause(H, B), portray_clause((H :- B)), fail.
 '$list_clauses'(_) :- nl.
 portray_clause(T) :- \+ \+ ( numbervars(T, 0, _), '$portray'(T) ).
-'$portray'((H :- true)) :- !, writeq(H), write('.'), nl.
-'$portray'((H :- B)) :- !, writeq(H), write(' :-'), '$portray_body'(B), write('.'), nl.
-'$portray'(T) :- writeq(T), write('.'), nl.
-'$portray_body'((A, B)) :- !, '$portray_body'(A), write(','), '$portray_body'(B).
-'$portray_body'(G) :- nl, write('    '), print(G).
+'$portray'((H :- true)) :- !, '$portray_last'(H).
+'$portray'((H :- B)) :- !, writeq(H), write(' :-'), '$portray_body'(B, last).
+'$portray'(T) :- '$portray_last'(T).
+'$portray_body'((A, B), Where) :- !, '$portray_body'(A, inner), '$portray_body'(B, Where).
+'$portray_body'(G, inner) :- nl, write('    '), print(G), write(',').
+'$portray_body'(G, last) :- nl, write('    '), '$portray_last'(G).
+'$portray_last'(T) :- write_term(T, [quoted(true), numbervars(true), fullstop(true), nl(true)]).
 [F|Fs] :- '$consult_all'([F|Fs]).
 '$consult_all'([]).
 '$consult_all'([F|Fs]) :- consult(F), '$consult_all'(Fs).
@@ -443,7 +445,12 @@ string_length(S, N) :- '$text'(S, A), atom_length(A, N).
 string_codes(S, L) :- '$text'(S, A), atom_codes(A, L).
 string_chars(S, L) :- '$text'(S, A), atom_chars(A, L).
 string_to_atom(S, A) :- '$text'(S, A).
-atom_string(A, S) :- ( var(A) -> A = S ; S = A ).
+atom_string(A, S) :-
+    (   var(A)
+    ->  atom_codes(B, S), A = B
+    ;   '$text'(A, T), atomic_list_concat([T], B),
+        ( var(S) -> S = B ; atom_codes(C, S), C = B )
+    ).
 number_string(N, S) :- atom_number(S, N).
 assertion(G) :- ( \+ \+ call(G) -> true ; throw(error(assertion_failed(G), _)) ).
 nb_current(K, V) :- catch(nb_getval(K, V), _, fail).

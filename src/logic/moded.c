@@ -128,13 +128,17 @@ static bool is_among(const bl_word *var, size_t n, bl_word w) {
     return false;
 }
 
-static bool is_deeper(bl_word t, uint32_t depth) {
+// True, too, where the walk is stopped, with the ball set: it visits each time
+// what a term shares, and may take long.
+static bool is_deeper(struct bl_machine *m, bl_word t, uint32_t depth) {
     t = bl_deref(t);
     if (!bl_is_compound(t) || depth == 0)
         return bl_is_compound(t);
-    const bl_word f = bl_tag(t) == BL_LST ? BL_FN(dot_2) : *bl_ptr(t);
-    for (uint32_t i = 0; i < bl_functor_arity(f); i++) {
-        if (is_deeper(bl_term_args(t)[i], depth - 1))
+    if (!bl_scratch_ensure(m, 0))
+        return true;
+    const uint32_t n = bl_functor_arity(bl_term_functor(t));
+    for (uint32_t i = 0; i < n; i++) {
+        if (is_deeper(m, bl_term_args(t)[i], depth - 1))
             return true;
     }
     return false;
@@ -156,8 +160,8 @@ long bl_moded_call(struct bl_machine *m, const struct bl_pred *p) {
     for (uint32_t i = 0; i < p->arity; i++) {
         if (!bl_is_key(modes, i))
             continue;
-        if (depth != BL_DEPTH_ANY && is_deeper(m->x[i], depth))
-            return BL_MODED_BOUND;
+        if (depth != BL_DEPTH_ANY && is_deeper(m, m->x[i], depth))
+            return m->ball != NULL ? -1 : BL_MODED_BOUND;
         key[keys++] = m->x[i];
     }
     const long n = bl_encode(m, key, keys, true);
@@ -327,6 +331,8 @@ static int combine_all(struct bl_machine *m, const struct bl_pred *p,
         if (r == BL_THROW)
             return r;
         const bool same = r == BL_FAIL || bl_is_variant(m, kept, old[k]);
+        if (m->ball != NULL)
+            return BL_THROW;
         value[k] = same ? old[k] : kept;
         changed = changed || !same;
         k++;

@@ -334,20 +334,39 @@ static int run_alone(struct bl_machine *m, const struct bl_read_result *r,
     return answers > 0 && status == BL_RUN_FAIL ? 0 : exit_code(m, status);
 }
 
+// Whether the goal has a full stop of its own, with more behind it.
+static bool goes_on(struct bl_machine *m, const struct bl_source *s,
+                    size_t goal_bytes) {
+    if (s->at >= goal_bytes)
+        return false;
+    struct bl_source rest;
+    struct bl_read_result r;
+    bl_source_init(&rest, "goal", s->text + s->at, goal_bytes - s->at);
+    const enum bl_read_status status = bl_read_term(m, &rest, &r);
+    bl_read_result_fini(&r);
+    return status != BL_READ_EOF;
+}
+
 int bl_run_goal(struct bl_machine *m, const char *goal,
                 const struct bl_toplevel_options *o) {
     struct bl_out text = {0};
     bl_out_str(&text, goal);
+    const size_t bytes = text.bytes;
     bl_out_str(&text, " .");
     struct bl_source s;
     bl_source_init(&s, "goal", text.text, text.bytes);
     struct bl_read_result r;
     int code = 2;
-    const enum bl_read_status status = bl_read_term(m, &s, &r);
+    enum bl_read_status status = bl_read_term(m, &s, &r);
     if (status == BL_READ_ERROR) {
         syntax_error("goal", &r.error, &s);
     } else if (status == BL_READ_EOF) {
         fputs("leaflog: the goal is empty\n", stderr);
+    } else if (goes_on(m, &s, bytes)) {
+        status = BL_READ_ERROR;
+        fputs("leaflog: -g takes one goal, and more follows its full stop; "
+              "join goals by commas\n",
+              stderr);
     } else if (o->threads > 1) {
         code = run_in_threads(m, r.term, o->threads, o->stats);
     } else {

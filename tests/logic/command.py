@@ -113,8 +113,12 @@ def files(c: Command) -> None:
     c.expect(0, "", "-g", goal, "marked.pl", "q.csv")
     c.write("open.csv", 'a,b\nc,"d\n')
     c.write("ragged.csv", "a,b\n\nc\n")
+    c.write("wide.csv", "a\n" + 2000 * "," + "\n")
+    c.write("zero.csv", "12\0xyz,34\n")
+    c.expect(0, "", "-g", "zero(X, 34), atom_length(X, 6)", "zero.csv")
     (c.folder / "folder.csv").mkdir()
     for name, line, what in [("open", 2, "quotes that nothing closes"),
+                             ("wide", 2, "a row of more than 255 fields"),
                              ("ragged", 3, "a row of 1 fields among rows of 2")]:
         c.expect(2, f"leaflog: error: syntax error: {name}.csv:{line}: {what}\n"
                     "leaflog: 1 error while loading\n", "-g", "true", f"{name}.csv")
@@ -142,6 +146,11 @@ def messages(c: Command) -> None:
     c.write("absent.pl", ":- table p/0, q/0.\np :- \\+ q.\nq :- \\+ p.\n")
     c.expect(2, "leaflog: error: not stratified: p depends on itself through a negation\n",
              "-g", "p", "absent.pl")
+    more = "leaflog: -g takes one goal, and more follows its full stop; join goals by commas\n"
+    for goal in "write(x). write(y)", "write(x). ) (", "write(x). a.":
+        c.same(goal, c.expect(2, more, "-g", goal), "")
+    for goal in "true.", "true. ", "true. % that is all":
+        c.expect(0, "", "-g", goal)
 
 
 def options(c: Command) -> None:
@@ -174,6 +183,14 @@ def no_memory(c: Command) -> None:
         c.same(goal, out, "begun")
 
 
+def less_memory(c: Command) -> None:
+    """Where it ends in the middle of a comparison, that is an error."""
+    for size in range(20, 27):
+        run = c.run(f"--memory={size}M", "-g", "length(L, 130000), copy_term(L, M), L =@= M")
+        if run.returncode not in (0, 2):
+            c.same(f"=@= in {size}M", f"status {run.returncode}: {run.stderr[-300:]}", "0 or 2")
+
+
 def conversation(c: Command) -> None:
     """A program behind a pipe gets its answer before it says more."""
     goal = "repeat, read(X), print(got(X)), nl, flush_output, X == end"
@@ -203,6 +220,7 @@ def main() -> int:
         messages(c)
         options(c)
         no_memory(c)
+        less_memory(c)
         conversation(c)
     print(f"{c.failures} failures")
     return 1 if c.failures else 0

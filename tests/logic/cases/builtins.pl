@@ -23,6 +23,10 @@
 %> "quoted" done
 %> [x=1,y=2]
 %> 1-y-n
+%> [2] [1]
+%> 137 3 signal
+%> abc '42' [] '' abc yes no
+%> ***ab***|ééx|representation_error(character_code) representation_error(character_code)
 % A sample of what programs use.
 :- op(700, xfx, ===>).
 main :-
@@ -55,6 +59,16 @@ main :-
     term_to_atom(f(X20), 'f(1)'),
     ( term_to_atom(f(1), 'f( 1)') -> Y20 = y ; Y20 = n ),
     ( term_to_atom(f(2), 'f(1)') -> Z20 = y ; Z20 = n ),
-    writeln(X20 - Y20 - Z20).
+    writeln(X20 - Y20 - Z20),
+    findall(N21, arg(N21, f(b, 2), N21), L21), findall(N22, arg(N22, f(g(1), g(3), g(2)), g(N22)), L22),
+    row([L21, L22]),
+    shell('kill -9 $$', N23), shell('exit 3', N24), ( shell('kill -9 $$') -> A25 = true ; A25 = signal ),
+    row([N23, N24, A25]),
+    atom_string(S26, "abc"), atom_string(42, S27), atom_string([], S28), atom_string(S29, ""), atom_string(S30, abc),
+    ( atom_string(abc, "abc") -> Y31 = yes ; Y31 = no ), ( atom_string(abc, b) -> Y32 = yes ; Y32 = no ),
+    row([S26, S27, S28, S29, S30, Y31, Y32]),
+    format("~`*t~w~`*t~8||~`\u00e9t~w~12||", [ab, x]),
+    findall(E33, ( member(C33, [-1, 0x110000]), catch(format("~c", [C33]), error(E33, _), true) ), L33), row(L33).
+row([X|Xs]) :- writeq(X), forall(member(Y, Xs), ( write(' '), writeq(Y) )), nl.
 greeting(W) --> [hello], word(W).
 word(world) --> [world].

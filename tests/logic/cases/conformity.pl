@@ -14,6 +14,7 @@
 %> 7 15 a 97 [48,49,50,51,52,53,54,55,56,57]
 %> abc 3 ell bc ABC
 %> ab
+%> [50] '1' type_error(number,a)
 % What ISO asks of errors and syntax, and names of characters' classes.
 :- table expr//1, (term//1 as (subsumptive, subgoal_shared)), factor//1.
 expr(X) --> expr(X0), "+", term(Y), { X is X0+Y }.
@@ -42,4 +43,5 @@ main :-
     string_concat("a", "bc", S1), string_length("abc", S2), sub_string("hello", 1, 3, _, S3),
     string_concat(a, S4, "abc"), string_upper("abc", S5),
     atomic_list_concat([S1, S2, S3, S4, S5], ' ', S6), writeln(S6),
-    atom_codes(Crlf, [39, 0'a, 0'\\, 13, 10, 0'b, 39]), term_to_atom(Line, Crlf), writeln(Line).
+    atom_codes(Crlf, [39, 0'a, 0'\\, 13, 10, 0'b, 39]), term_to_atom(Line, Crlf), writeln(Line),
+    number_codes(12, [0'1|N1]), number_chars(1, [N2]), print(N1), write(' '), print(N2), write(' '), try(number_codes(a, [_])).

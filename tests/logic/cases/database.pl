@@ -9,6 +9,8 @@
 %> [1,2,3]-[1,2,3,4,5,6]
 %> [1,2,3,4,5,6]-[1,2,3,4,5,6]-[]
 %> 220000
+%> type_error(callable,4)-existence_error(procedure,e/1)
+%> [1,2]
 :- dynamic a/1, b/1, c/1, d/1, q/1.
 main :-
     assertz(a(1)), assertz(a(2)), assertz(a(3)), show,
@@ -24,7 +26,10 @@ main :-
     findall(V, clause(d(V), true), Cs), findall(V, retract(d(V)), Rs),
     findall(V, d(V), None), writeln(Cs-Rs-None),
     forall(between(1, 20000, I), assertz(q(I))), rotate(200000),
-    aggregate_all(max(Q), q(Q), Max), writeln(Max).
+    aggregate_all(max(Q), q(Q), Max), writeln(Max),
+    % what is no clause makes nothing of its predicate
+    catch(assertz((e(1) :- 4)), error(E1, _), true), catch(e(1), error(E2, _), true), print(E1-E2), nl,
+    catch(assertz((append(_, _, _) :- 4)), _, true), append([1], [2], App), print(App), nl.
 % a queue: first out, last in
 rotate(0) :- !.
 rotate(N) :- retract(q(X)), !, Y is X + 20000, assertz(q(Y)), M is N - 1, rotate(M).

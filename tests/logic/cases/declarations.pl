@@ -16,6 +16,8 @@
 %> stratified true []
 %> singletons f(A,_,g(A,_,B,B)) 2
 %> B Name 'Name '(B) '$VAR'('Na me')
+%> anew [] [2] [2]
+%> shared now [main,main] [main,main]
 %> threads true
 %> random true 0 false
 :- table p/1, q/1.
@@ -34,6 +36,11 @@ busy :- untable(busy/0).
 r(X) :- d(X).
 r(X) :- e(X).
 s(X) :- o(X).
+:- table y(_, min).
+y(a, 2). y(a, 1).
+:- table g/1.
+:- dynamic seen/1.
+g(1) :- thread_self(Me), assertz(seen(Me)).
 all(X, G, L) :- findall(X, G, L).
 main :-
     all(X, p(X), L1), untable(p/1), all(X, p(X), L2), all(X, q(X), L3),
@@ -55,9 +62,15 @@ main :-
     call_delays(r(_), D), call_residual_program(r(_), P), say(stratified, [D, P]),
     T = f(A, _, g(A, _, B, B)), numbervars(T, 0, N, [singletons(true)]), say(singletons, [T, N]),
     say('$VAR'(1), ['$VAR'('Name'), 'Name '('$VAR'(1)), '$VAR'('Na me')]),
+    anew,
     ( current_prolog_flag(threads, true) -> say(threads, [true]) ; true ),
     random(1, 4, R), random(0.5, 0.75, R1), R0 is truncate(R1),
     ( integer(R), R >= 1, R < 4 -> V3 = true ; V3 = false ), ( maybe(0) -> V4 = true ; V4 = false ),
     say(random, [V3, R0, V4]), ( maybe ; true ), !,
     debug(note), debug(note, "note ~w of ~w", [1, 2]), nodebug(note), debug(note, "no", []).
+anew :-
+    y(_, _), table(y/2), all(X, tabled_call(y(_, X), _), L1), y(a, Y), all(N, tabled_call(y(a, _), N), L2),
+    say(anew, [L1, [Y], L2]),
+    g(_), table(g/1 as shared), g(_), all(M, seen(M), L3),
+    thread_create(g(_), Id), thread_join(Id, true), all(M, seen(M), L4), say('shared now', [L3, L4]), !.
 say(W, L) :- write(W), forall(member(X, L), ( write(' '), print(X) )), nl.

@@ -12,6 +12,7 @@
 %> existence_error(thread,gone)
 %> 2 [1,2,3,4,5,6,7,8,9,10]
 %> permission_error(create,message_queue,q)
+%> 100
 %! leaflog: error: uncaught exception: nobody_joins
 % How threads and queues end: those that wait at a queue that is destroyed are
 % told, what waits for a thread or a mutex ends at a limit, nobody joins himself.
@@ -50,4 +51,9 @@ ends :-
     thread_create(forall(between(1, 10, I), thread_send_message(q, I)), Sender), sleep(0.1),
     message_queue_property(q, size(N)),
     findall(I, ( between(1, 10, _), thread_get_message(q, I) ), Is), thread_join(Sender, true),
-    write(N), write(' '), writeln(Is), error_of(message_queue_create(q)).
+    write(N), write(' '), writeln(Is), error_of(message_queue_create(q)),
+    balls(100, Ts), repeat, aggregate_all(count, thread_property(_, status(exception([_|_]))), M),
+    ( M =:= 100 -> true ; sleep(0.05), fail ), !,
+    forall(member(B, Ts), thread_join(B, _)), writeln(M).
+% that are not joined, with what they threw
+balls(N, Ts) :- findall(T, ( between(1, N, _), thread_create(( length(L, 4000), throw(L) ), T) ), Ts).

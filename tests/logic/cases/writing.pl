@@ -17,6 +17,13 @@
 %> ['my pre',1]
 %> -(1)
 %> all read again
+%> # .
+%> a. 1- # . (+ . )
+%> (-)- # .
+%> a :-
+%>     b,
+%>     #,
+%>     # .
 % What is written is read again as the same term.
 :- op(700, xfx, 'my op').
 :- op(900, fy, 'my pre').
@@ -42,7 +49,10 @@ main :-
     X = ('my pre' 1), X =.. L, print(L), nl,
     Y = '-' 1, write_canonical(Y), nl,
     ( term(T), \+ again(T) -> writeq(lost(T)), nl ; true ),
-    ( operands(T), \+ again(T) -> writeq(lost(T)), nl ; writeln('all read again') ).
+    ( operands(T), \+ again(T) -> writeq(lost(T)), nl ; writeln('all read again') ),
+    write_term(#, [fullstop(true), nl(true)]),
+    write_term(a, [fullstop(true)]), write_term(1 - #, [fullstop(true)]), format("(~W)~n", [+, [fullstop(true)]]),
+    portray_clause((-) - #), portray_clause(( a :- b, #, # )).
 again(T) :- with_output_to(atom(A), writeq(T)), term_to_atom(T1, A), T1 == T.
 % Every operator around every kind of operand, twice.
 operands(T) :- outer(T, X), outer(X, Y), kind(Y).
