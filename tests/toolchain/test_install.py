@@ -160,6 +160,20 @@ def test_the_moved_bench_finds_its_files(tree: Path) -> None:
     assert "minisat " in ended.out
 
 
+def test_the_moved_bench_names_its_list(tree: Path, tmp_path: Path) -> None:
+    if sys.version_info < (3, 11):
+        pytest.skip("bigleaf-bench needs Python 3.11 or later")
+    bare = tmp_path / "python"  # without any module but its own
+    bare.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
+    bare.chmod(0o755)
+    ended = run(tree / "bin/bigleaf-bench", "tables", "runs", tmp_path,
+                env={"BIGLEAF_BENCH_PYTHON": str(bare)})  # fmt: skip
+    needs = (tree / "share/bigleaf/bench/requirements.txt").resolve(strict=True)
+    assert ended.status == 3
+    assert f" is missing: pip install -r {needs}, " in ended.err
+    assert ended.err.count("\n") == 1
+
+
 @pytest.mark.parametrize("python", ["", "#!/bin/sh\nexit 1\n"], ids=["no", "old"])
 def test_bench_asks_for_a_python(python: str, tree: Path, tmp_path: Path) -> None:
     for name in ("sh", "dirname", "readlink"):
