@@ -175,6 +175,24 @@ def test_scarce_contiguous_memory(bigleaf: Bigleaf, tmp_path: Path) -> None:
     assert found["remedy"].endswith("/proc/sys/vm/compact_memory")
 
 
+@pytest.mark.parametrize("scope", ["0", "1", "2", "3"])
+def test_who_may_attach_is_told(
+    bigleaf: Bigleaf, tmp_path: Path, scope: str
+) -> None:
+    _, report = diagnose(
+        bigleaf, tmp_path, **{"proc/sys/kernel/yama/ptrace_scope": scope}
+    )
+    assert report["ptrace_scope"] == int(scope)
+    if scope == "0":
+        assert "bigleaf attach" not in str(report["findings"])
+        return
+    found = finding(report, f"ptrace_scope is {scope}")
+    assert found["level"] == "note"
+    assert ("takes root" in found["text"]) == (scope != "3")
+    remedy = "sudo sysctl kernel.yama.ptrace_scope=0"
+    assert found["remedy"] == (remedy if scope != "3" else None)
+
+
 def test_free_pages_that_go_back(bigleaf: Bigleaf, tmp_path: Path) -> None:
     device = "sys/bus/virtio/devices/virtio3/"
     _, report = diagnose(
