@@ -275,13 +275,29 @@ def test_address_space_limit_is_found(bigleaf: Bigleaf) -> None:
 
 
 def test_program_is_described(bigleaf: Bigleaf, library: str) -> None:
-    ended = bigleaf("doctor", "sh")
-    assert ended.status == 0
-    assert "dynamic, 64-bit" in ended.out
-    report = json.loads(bigleaf("doctor", "--json", "sh").out)
+    assert "dynamic, 64-bit" in bigleaf("doctor", "sh").out
+    ended = bigleaf("doctor", "--json", "sh")
+    report = json.loads(ended.out)
+    assert ended.status == (0 if report["huge_pages_here"] else 3)
     assert report["schema"] == "bigleaf.program/1"
     assert report["static"] is False
     assert report["mechanisms"]["heap"] == "bigleaf"
+
+
+@pytest.mark.usefixtures("unsanitized")
+def test_a_program_is_not_given_what_is_not_here(
+    bigleaf: Bigleaf, library: str, programs: Path
+) -> None:
+    refuse = (str(programs / "cli_refuse"), "thp")
+    ended = bigleaf("doctor", "--json", "sh", before=refuse)
+    if ended.status == 77:
+        pytest.skip("PR_SET_THP_DISABLE cannot be set here")
+    report = json.loads(ended.out)
+    if report["huge_pages_here"]:
+        pytest.skip("a hugetlb pool gives huge pages here")
+    assert ended.status == 3
+    assert report["mechanisms"]["heap"] == "bigleaf"
+    assert bigleaf("doctor", "sh", before=refuse).status == 3
 
 
 def test_what_is_no_program_is_named(
