@@ -142,8 +142,15 @@ def test_what_is_built_can_be_installed() -> None:
 
 def test_what_the_manual_pages_refer_to_is_there(tree: Path) -> None:
     pages = "".join(f.read_text() for f in (tree / "share/man").glob("*/*"))
-    named = set(re.findall(r"docs/(\w+\.md)", pages))
-    assert named <= {f.name for f in (tree / "share/doc/bigleaf").iterdir()}
+    named = set(re.findall(r"share/doc/bigleaf/\S+\.md", pages))
+    assert named and all((tree / name).exists() for name in named)
+
+
+def test_links_of_the_documents_lead_somewhere(tree: Path) -> None:
+    links = [(file.parent, link) for file in (tree / "share/doc/bigleaf").rglob("*.md")
+             for link in re.findall(r"\]\(([^)#:]+)[)#]", file.read_text())]
+    assert len(links) > 5
+    assert [link for folder, link in links if not (folder / link).exists()] == []
 
 
 def test_bash_finds_the_completions_by_name(tree: Path) -> None:
