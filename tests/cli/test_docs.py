@@ -184,7 +184,7 @@ def keys_of(value: object, inside: str = "") -> set[str]:
     found: set[str] = set()
     if isinstance(value, dict):
         for key, member in value.items():
-            if inside not in ("ratios", "medians", "statistics"):
+            if inside not in ("ratios", "medians"):
                 found.add(key)
             found |= keys_of(member, key)
     if isinstance(value, list):
