@@ -37,9 +37,18 @@ def read_results(path):
             for case in suite.iter("testcase")]
 
 
+def reason_of(case):
+    """Why ctest calls a test skipped: its exit status, or that it could not be
+    started."""
+    skipped = case.find("skipped")
+    return "" if skipped is None else skipped.get("message") or ""
+
+
 def status_of(case):
     status = case.get("status")
     output = case.findtext("system-out") or ""
+    if status == "notrun" and not reason_of(case).startswith("SKIP_"):
+        return FAILED
     return PARTLY if status == PASSED and SKIPPED_CASE.search(output) else status
 
 
@@ -59,9 +68,10 @@ def telling_lines(lines, most=40):
 
 def print_failures(path, width=300):
     for case in ElementTree.parse(path).getroot().iter("testcase"):
-        if case.get("status") != FAILED:
+        if status_of(case) != FAILED:
             continue
-        lines = (case.findtext("system-out") or "").strip().splitlines()
+        output = case.findtext("system-out") or reason_of(case)
+        lines = output.strip().splitlines()
         print(f"\n-- failed: {case.get('name')}")
         for line in telling_lines(lines):
             print("   " + line[:width])

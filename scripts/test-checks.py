@@ -146,6 +146,15 @@ class MustRun(unittest.TestCase):
             "1 passed, 1 skipped</system-out></testcase>")
         self.assertEqual(report.status_of(case), "partly")
 
+    def test_what_could_not_be_started(self):
+        """It has failed, whatever ctest calls it."""
+        for message, status in (("SKIP_RETURN_CODE=77", "notrun"),
+                                ("Unable to find executable: x", "fail")):
+            case = report.ElementTree.fromstring(
+                '<testcase name="unit.a" status="notrun">'
+                f'<skipped message="{message}"/></testcase>')
+            self.assertEqual(report.status_of(case), status)
+
     def test_a_pattern_without_a_test(self):
         self.assertEqual(len(self.problems("unit.*")), 1)
 
