@@ -7,9 +7,9 @@ usage: report-tests.py [--must-run FILE] JUNIT.xml...
 
 With --must-run each line of FILE is a name pattern (as of a shell); a test
 that matches one and was skipped is a failure, and so is a pattern that no
-test matches. Behind a pattern the word "whole" asks for more: a pytest module
-that ran without some of its cases, in all of the builds, was skipped. Exit
-status 1 on any failure, and where no test ran.
+test matches. Behind a pattern the word "whole" asks for more: a module of pytest
+or unittest that ran without some of its cases, in all of the builds, was
+skipped. Exit status 1 on any failure, and where no test ran.
 
 With --failures it prints what tells most of each failed test's output: the
 lines that speak of a fault, and the last ones.
@@ -24,9 +24,10 @@ from pathlib import Path
 
 PASSED = "run"
 FAILED = "fail"
-PARTLY = "partly"  # ours: passed, but for cases that pytest skipped
+PARTLY = "partly"  # ours: passed, but for cases that were skipped
 FAULT = re.compile(r"FAIL|ERROR|\b[Ee]rror\b|Traceback|Assertion|^E  ")
-SKIPPED_CASE = re.compile(r"^SKIPPED \[", re.M)
+# As pytest says it, and what is no module of pytest; as unittest does.
+SKIPPED_CASE = re.compile(r"^SKIPPED \[|^OK \(.*\bskipped=", re.M)
 
 
 def read_results(path):
