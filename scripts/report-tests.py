@@ -7,9 +7,9 @@ usage: report-tests.py [--must-run FILE] JUNIT.xml...
 
 With --must-run each line of FILE is a name pattern (as of a shell); a test
 that matches one and was skipped is a failure, and so is a pattern that no
-test matches. Behind a pattern the word "whole" asks for more: a pytest module
-that ran without some of its cases, in all of the builds, was skipped. Exit
-status 1 on any failure, and where no test ran.
+test matches. Behind a pattern the word "whole" asks for more: a module of pytest
+or unittest that ran without some of its cases, in all of the builds, was
+skipped. Exit status 1 on any failure, and where no test ran.
 
 With --failures it prints what tells most of each failed test's output: the
 lines that speak of a fault, and the last ones.
@@ -24,9 +24,10 @@ from pathlib import Path
 
 PASSED = "run"
 FAILED = "fail"
-PARTLY = "partly"  # ours: passed, but for cases that pytest skipped
+PARTLY = "partly"  # ours: passed, but for cases that were skipped
 FAULT = re.compile(r"FAIL|ERROR|\b[Ee]rror\b|Traceback|Assertion|^E  ")
-SKIPPED_CASE = re.compile(r"^SKIPPED \[", re.M)
+# As pytest says it, and what is no module of pytest; as unittest does.
+SKIPPED_CASE = re.compile(r"^SKIPPED \[|^OK \(.*\bskipped=", re.M)
 
 
 def read_results(path):
@@ -37,9 +38,18 @@ def read_results(path):
             for case in suite.iter("testcase")]
 
 
+def reason_of(case):
+    """Why ctest calls a test skipped: its exit status, or that it could not be
+    started."""
+    skipped = case.find("skipped")
+    return "" if skipped is None else skipped.get("message") or ""
+
+
 def status_of(case):
     status = case.get("status")
     output = case.findtext("system-out") or ""
+    if status == "notrun" and not reason_of(case).startswith("SKIP_"):
+        return FAILED
     return PARTLY if status == PASSED and SKIPPED_CASE.search(output) else status
 
 
@@ -59,9 +69,10 @@ def telling_lines(lines, most=40):
 
 def print_failures(path, width=300):
     for case in ElementTree.parse(path).getroot().iter("testcase"):
-        if case.get("status") != FAILED:
+        if status_of(case) != FAILED:
             continue
-        lines = (case.findtext("system-out") or "").strip().splitlines()
+        output = case.findtext("system-out") or reason_of(case)
+        lines = output.strip().splitlines()
         print(f"\n-- failed: {case.get('name')}")
         for line in telling_lines(lines):
             print("   " + line[:width])

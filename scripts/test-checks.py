@@ -140,11 +140,24 @@ class MustRun(unittest.TestCase):
         self.assertEqual(len(self.problems("tlb.* whole")), 1)
         self.assertEqual(self.problems("tlb.*", "image.* whole"), [])
 
-    def test_a_case_that_pytest_skipped(self):
-        case = report.ElementTree.fromstring(
-            '<testcase status="run"><system-out>s.\nSKIPPED [1] x.py:3: no x\n'
-            "1 passed, 1 skipped</system-out></testcase>")
-        self.assertEqual(report.status_of(case), "partly")
+    def test_a_case_that_was_skipped(self):
+        for output, status in (
+                ("s.\nSKIPPED [1] x.py:3: no x\n1 passed, 1 skipped", "partly"),
+                ("Ran 3 tests in 0.1s\n\nOK (skipped=1)\n", "partly"),
+                ("Ran 3 tests in 0.1s\n\nOK\n", "run")):
+            case = report.ElementTree.fromstring(
+                f'<testcase status="run"><system-out>{output}</system-out>'
+                "</testcase>")
+            self.assertEqual(report.status_of(case), status)
+
+    def test_what_could_not_be_started(self):
+        """It has failed, whatever ctest calls it."""
+        for message, status in (("SKIP_RETURN_CODE=77", "notrun"),
+                                ("Unable to find executable: x", "fail")):
+            case = report.ElementTree.fromstring(
+                '<testcase name="unit.a" status="notrun">'
+                f'<skipped message="{message}"/></testcase>')
+            self.assertEqual(report.status_of(case), status)
 
     def test_a_pattern_without_a_test(self):
         self.assertEqual(len(self.problems("unit.*")), 1)

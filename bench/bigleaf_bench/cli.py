@@ -238,6 +238,15 @@ def refused(error: OSError) -> str:
     return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
 
 
+def remedy() -> str:
+    """Where the modules come from: the sources, or the list that is installed."""
+    folder = Path(__file__).resolve().parents[1]
+    needs = folder / "requirements.txt"
+    if needs.exists() and not (folder / "pyproject.toml").exists():
+        return f"pip install -r {needs}, for the Python that BIGLEAF_BENCH_PYTHON names"
+    return "./dev bench makes an environment with it, or pip install ./bench"
+
+
 def obey(words: list[str] | None) -> int:
     try:
         arguments = parser().parse_args(words)
@@ -260,8 +269,7 @@ def main(words: list[str] | None = None) -> int:
         name = (error.name or "").split(".")[0]
         if not name or name == "bigleaf_bench":
             raise
-        print(f"bigleaf-bench: the Python module {name} is missing: ./dev bench makes an "
-              "environment with it, or pip install ./bench", file=sys.stderr)
+        print(f"bigleaf-bench: the Python module {name} is missing: {remedy()}", file=sys.stderr)
         return Lacking.status
     except KeyboardInterrupt:
         print("bigleaf-bench: stopped; the same command goes on from here", file=sys.stderr)

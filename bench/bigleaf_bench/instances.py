@@ -31,6 +31,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bigleaf_bench import formulas
+from bigleaf_bench.build import cache
 from bigleaf_bench.campaign import Campaign, InstanceSet
 from bigleaf_bench.failure import Lacking, WrongUse
 
@@ -231,14 +232,10 @@ def generate(part: InstanceSet, words: list[str], base: Path, target: Path) -> P
     return path
 
 
-def cache() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(base).expanduser() / "bigleaf-bench"
-
-
 def fetch(part: InstanceSet) -> Path:
     """The file behind the URL, checked, from the cache where it is there."""
-    path = cache() / part.sha256 / (part.url.rstrip("/").split("/")[-1] or "file")
+    name = part.url.rstrip("/").split("/")[-1] or "file"
+    path = cache.root() / "instances" / part.sha256 / name
     if path.exists():
         return path
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Fills a manual page: a line @OPTIONS@ becomes the command's options for the
-// runtime, a line @ENVIRONMENT@ its variables, both from base/options.def, and
-// @VERSION@ in a line the version. Built and run while building.
+// runtime, a line @ENVIRONMENT@ its variables, both from base/options.def, a
+// line @STATISTICS@ its statistics, from base/stats.def, and @VERSION@ in a
+// line the version. Built and run while building.
 //
 //   fill_page bigleaf-run.1 > out/bigleaf-run.1
 //
@@ -80,12 +81,28 @@ static void put_environment(void) {
 #undef BL_FOLDER
 }
 
+static void statistic(const char *name, const char *help, const char *now) {
+    printf(".TP\n\\fB%s\\fR\n", name);
+    put_word(help, 0);
+    printf("%s\n", now);
+}
+
+static void put_statistics(void) {
+#define BL_STAT(name, help) statistic(#name, help, "");
+#define BL_LEVEL(name, help) statistic(#name, help, " (now)");
+#include "base/stats.def"
+#undef BL_STAT
+#undef BL_LEVEL
+}
+
 static void put_line(const char *line) {
     const char *mark = strstr(line, "@VERSION@");
     if (strcmp(line, "@OPTIONS@\n") == 0)
         put_options();
     else if (strcmp(line, "@ENVIRONMENT@\n") == 0)
         put_environment();
+    else if (strcmp(line, "@STATISTICS@\n") == 0)
+        put_statistics();
     else if (mark)
         printf("%.*s%s%s", (int)(mark - line), line, BL_VERSION,
                mark + strlen("@VERSION@"));

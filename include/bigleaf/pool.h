@@ -60,6 +60,8 @@ void *bl_pool_alloc(struct bl_pool *pool);
 // already, or is not one of a pool's, ends the program with one line.
 void bl_pool_free(struct bl_pool *pool, void *block);
 
+// Of a shared pool any thread may ask, while others use it; of a private one
+// the thread that may use it then.
 void bl_pool_read_stats(const struct bl_pool *pool, struct bl_pool_stats *out);
 
 // Gives back the pool and all its blocks at once, in time linear in its pages

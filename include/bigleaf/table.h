@@ -102,11 +102,11 @@ struct bl_table_space *
 bl_table_space_new(const struct bl_table_options *options);
 
 // No thread may be attached any more; where one is, that ends the program with
-// one line.
+// one line. NULL is allowed.
 void bl_table_space_delete(struct bl_table_space *space);
 
-// The calling thread's entrance, or NULL without memory. At most
-// BL_TABLE_THREADS_MAX at a time.
+// The calling thread's entrance, or NULL without memory, and where
+// BL_TABLE_THREADS_MAX are attached to this space already.
 #define BL_TABLE_THREADS_MAX 4096
 struct bl_table_thread *bl_table_attach(struct bl_table_space *space);
 
@@ -153,6 +153,9 @@ bool bl_table_abolish_all(struct bl_table_thread *thread);
 
 enum bl_subgoal_state bl_subgoal_state(const struct bl_subgoal *sg);
 void bl_subgoal_evaluate(struct bl_subgoal *sg); // FRESH -> EVALUATING
+
+// To COMPLETE, by the generator, once the call can have no further answer.
+// Under FS other threads are told (`bl_subgoal_completed_elsewhere`).
 void bl_subgoal_complete(struct bl_table_thread *thread, struct bl_subgoal *sg);
 
 // Back to FRESH after an exception. Private answers go; shared ones stay, as
@@ -167,8 +170,9 @@ void *bl_subgoal_user(const struct bl_subgoal *sg); // NULL when FRESH
 void bl_subgoal_set_user(struct bl_subgoal *sg, void *user);
 struct bl_table *bl_subgoal_table(const struct bl_subgoal *sg);
 
-// The call's own tokens, written so that they end before `end`; returns the
-// first. `bl_subgoal_depth` says how many there are.
+// The call's own tokens, in any state, written so that they end before `end`;
+// returns the first. `bl_subgoal_depth` says how many there are, and so how
+// much room there must be.
 const uint64_t *bl_subgoal_read(const struct bl_subgoal *sg, uint64_t *end);
 size_t bl_subgoal_depth(const struct bl_subgoal *sg);
 
@@ -180,6 +184,9 @@ void bl_subgoal_each(struct bl_table_thread *thread, struct bl_table *table,
 
 // ---- answers
 
+// Whether the answer is new to the call's table. For the generator, before it
+// completes the call: who reads a COMPLETE one takes its answers for all. After
+// NO_MEMORY the table holds what it held, and the answer may be tried again.
 enum bl_answer_result bl_answer_insert(struct bl_table_thread *thread,
                                        struct bl_subgoal *sg,
                                        const uint64_t *tokens, size_t n);
@@ -242,7 +249,7 @@ enum bl_table_type {
 };
 
 struct bl_table_memory_stats {
-    const char *name;
+    const char *name;      // the library's own; never freed
     uint64_t blocks;       // in use
     uint64_t block_bytes;  // in those
     uint64_t pages;        // 0 with malloc

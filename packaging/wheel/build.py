@@ -6,6 +6,12 @@ Makes a wheel of a built tree: `pip install` of it gives `bigleaf run`, `leaflog
 `bigleaf-bench`, the libraries, headers and manual pages. A wheel is a zip archive
 with a list of its files; its data folder is laid out as an installed tree, so
 the commands find the libraries as they always do.
+
+`bigleaf` and `leaflog` are the static programs of the tarball: its tag promises
+that the wheel needs no library but the libc. No Python is required, since
+`bigleaf-bench` alone needs one; the extra "bench" brings its modules.
+
+Exit status: 0 made; 1 not made; 2 wrong usage; 3 the machine lacks something.
 """
 
 from __future__ import annotations
@@ -28,6 +34,14 @@ SCRIPTS = ("bigleaf", "bigleaf-bench", "bigleaf-cc", "bigleaf-c++", "bigleaf-thp
 def version() -> str:
     text = (ROOT / "CMakeLists.txt").read_text()
     return re.search(r"project\(bigleaf VERSION ([\d.]+)", text)[1]
+
+
+def needs_of_bench() -> str:
+    """What pip installs for bigleaf[bench]."""
+    lines = (ROOT / "bench/requirements.txt").read_text().splitlines()
+    needs = [line for line in lines if line and not line.startswith("#")]
+    return "Provides-Extra: bench\n" + "".join(
+        f'Requires-Dist: {need}; extra == "bench"\n' for need in needs)
 
 
 def libc_version() -> str:
@@ -61,7 +75,7 @@ class Wheel:
                  f"Root-Is-Purelib: false\nTag: {self.tag}\n".encode())
         self.add(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: bigleaf\n"
                  f"Version: {version()}\nSummary: huge pages for automated reasoners\n"
-                 f"License: MIT\n".encode())
+                 f"License: MIT\n{needs_of_bench()}".encode())
         self.zip.writestr(f"{info}/RECORD", "\n".join([*self.record, f"{info}/RECORD,,", ""]))
         self.zip.close()
 
@@ -74,17 +88,34 @@ def placed(file: Path) -> str | None:
     return f"data/{file}"
 
 
+def step(*words: str | Path) -> str:
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        last = (done.stderr or done.stdout).strip().splitlines()[-5:]
+        print(f"build.py: {words[0]}:", *last, sep="\n", file=sys.stderr)
+        sys.exit(1)
+    return done.stdout
+
+
+def lay_out(build: Path, tree: Path) -> None:
+    """What is installed, with the commands that need no library."""
+    if "static_commands" not in step("cmake", "--build", build, "--target", "help"):
+        print("build.py: no static libraries: apt-get install libelf-dev libdw-dev libbz2-dev "
+              "libgmp-dev liblzma-dev zlib1g-dev, then configure again", file=sys.stderr)
+        sys.exit(3)
+    step("cmake", "--build", build, "--target", "static_commands")
+    step("cmake", "--install", build, "--prefix", tree, "--strip")
+    for program in (build / "bin/static").iterdir():
+        step("strip", "-o", tree / "bin" / program.name, program)
+
+
 def main() -> int:
     if len(sys.argv) < 2:
         print(__doc__, file=sys.stderr)
         return 2
     into = Path(sys.argv[2] if len(sys.argv) > 2 else ".")
     with tempfile.TemporaryDirectory() as scratch:
-        done = subprocess.run(["cmake", "--install", sys.argv[1], "--prefix", scratch, "--strip"],
-                              capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            print(f"build.py: {done.stderr.strip()}", file=sys.stderr)
-            return 1
+        lay_out(Path(sys.argv[1]), Path(scratch))
         wheel = Wheel(into)
         for file in sorted(p for p in Path(scratch).rglob("*") if p.is_file()):
             place = placed(file.relative_to(scratch))

@@ -110,7 +110,8 @@ const struct bl_command bl_commands[] = {
     {"doctor", "[OPTION...] [PROGRAM]",
      "say whether this machine gives huge pages, and what mends it",
      "With PROGRAM: what Bigleaf would do with it, and why.\n"
-     "Exit status: 0 huge pages can be had; 2 wrong usage; 3 they cannot.\n",
+     "Exit status: 0 huge pages can be had, and PROGRAM can be given them;\n"
+     "2 wrong usage; 3 they cannot; 126 and 127 as a shell gives.\n",
      doctor_options, false, bl_doctor_main},
     {"align", "[OPTION...] FILE",
      "mark a program or library so that its text loads on huge pages",

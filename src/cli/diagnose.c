@@ -154,9 +154,20 @@ static void find_rest(struct bl_findings *f, const struct bl_machine *m) {
     else if (m->hypervisor == 1)
         find(f, BL_LEVEL_OK, NULL,
              "a virtual machine that keeps its free pages");
-    if (m->ptrace_scope > 1)
-        find(f, BL_LEVEL_NOTE, "sudo sysctl kernel.yama.ptrace_scope=1",
-             "ptrace is for administrators only: bigleaf attach needs it");
+}
+
+// What Yama says. The kernel takes no value below 3 once it has that one.
+static void find_trace(struct bl_findings *f, const struct bl_machine *m) {
+    if (m->ptrace_scope >= 3)
+        find(f, BL_LEVEL_NOTE, NULL,
+             "nobody may trace before the next start of the machine "
+             "(kernel.yama.ptrace_scope is %d): bigleaf attach is refused, to "
+             "root too",
+             m->ptrace_scope);
+    else if (m->ptrace_scope > 0)
+        find(f, BL_LEVEL_NOTE, "sudo sysctl kernel.yama.ptrace_scope=0",
+             "bigleaf attach takes root here (kernel.yama.ptrace_scope is %d)",
+             m->ptrace_scope);
 }
 
 static const char *plain_error(int error) {
@@ -256,6 +267,7 @@ void bl_diagnose(const struct bl_machine *m, const struct bl_probe *p,
     find_memory(out, m);
     find_cgroup(out, m);
     find_rest(out, m);
+    find_trace(out, m);
     if (p)
         find_probe(out, m, p);
     judge(out, m, p);

@@ -57,7 +57,8 @@ static bool machine_gives(char **verdict) {
     return gives;
 }
 
-static void text_program(const struct bl_program *p,
+// Both say whether this machine gives huge pages.
+static bool text_program(const struct bl_program *p,
                          const struct bl_plan *plan) {
     char *kind = bl_program_describe(p);
     printf("%s\n", p->script ? p->script : p->path);
@@ -67,10 +68,10 @@ static void text_program(const struct bl_program *p,
     free(kind);
     if (p->other) {
         puts("  bigleaf      only a program can have it inside");
-        return;
+        return false;
     }
     char *verdict = NULL;
-    machine_gives(&verdict);
+    const bool gives = machine_gives(&verdict);
     if (p->interpreter)
         printf("  loader       %s\n", p->interpreter);
     text_inside(p);
@@ -90,12 +91,14 @@ static void text_program(const struct bl_program *p,
            plan->why);
     printf("  here         %s\n", verdict);
     free(verdict);
+    return gives;
 }
 
-static void json_program(const struct bl_program *p,
+static bool json_program(const struct bl_program *p,
                          const struct bl_plan *plan) {
     struct bl_json j = {.out = stdout};
     char *verdict = NULL;
+    const bool gives = machine_gives(&verdict);
     char *kind = bl_program_describe(p);
     bl_json_open(&j, NULL, '{');
     bl_json_string(&j, "schema", "bigleaf.program/1");
@@ -121,12 +124,13 @@ static void json_program(const struct bl_program *p,
     bl_json_string(&j, "heap", bl_mechanism_names[plan->mechanism]);
     bl_json_string(&j, "heap_reason", plan->why);
     bl_json_close(&j, '}');
-    bl_json_bool(&j, "huge_pages_here", machine_gives(&verdict));
+    bl_json_bool(&j, "huge_pages_here", gives);
     bl_json_string(&j, "verdict_here", verdict);
     bl_json_close(&j, '}');
     putchar('\n');
     free(verdict);
     free(kind);
+    return gives;
 }
 
 // A name without '/' is looked for on PATH, then in the working folder: here
@@ -158,8 +162,8 @@ int bl_doctor_program(struct bl_cursor *cursor, bool json) {
     if (status)
         return status;
     status = bl_plan_make(cursor->command, &request, &program, &plan);
-    (json ? json_program : text_program)(&program, &plan);
-    if (status == 0 && plan.failed)
+    const bool gives = (json ? json_program : text_program)(&program, &plan);
+    if (status == 0 && (plan.failed || !gives))
         status = BL_EXIT_MACHINE;
     bl_plan_free(&plan);
     bl_program_free(&program);

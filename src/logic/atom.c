@@ -223,13 +223,6 @@ void bl_functor_set_pred(bl_word functor, struct bl_pred *pred) {
     bl_store_release(&functor_at(bl_index_of(functor))->pred, pred);
 }
 
-uint32_t bl_functor_count(void) {
-    pthread_mutex_lock(&tables_lock);
-    const uint32_t n = functors_used;
-    pthread_mutex_unlock(&tables_lock);
-    return n;
-}
-
 void bl_atoms_init(void) {
     bl_store_release(&atoms, new_table(8192));
     bl_store_release(&functors, new_table(8192));

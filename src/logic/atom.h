@@ -49,7 +49,6 @@ uint32_t bl_functor_arity(bl_word functor);
 // The predicate of a functor, or NULL; set once, under the predicates' lock.
 struct bl_pred *bl_functor_pred(bl_word functor);
 void bl_functor_set_pred(bl_word functor, struct bl_pred *pred);
-uint32_t bl_functor_count(void);
 
 // Of predicates. Terms that are only data may have BL_MAX_ARGS arguments.
 #define BL_MAX_ARITY 255u

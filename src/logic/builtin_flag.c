@@ -120,6 +120,39 @@ static const char *const fixed_flags[] = {
     "bounded",   "max_tagged_integer",        "min_tagged_integer",
     "max_arity", "integer_rounding_function", "threads"};
 
+// Of other engines: taken, and without effect here.
+static const char *const ignored_flags[] = {"occurs_check",
+                                            "gc",
+                                            "verbose",
+                                            "character_escapes",
+                                            "toplevel_prompt",
+                                            "optimise",
+                                            "stack_limit",
+                                            "table_space",
+                                            "max_tabled_subgoals",
+                                            "unify_with_occurs_check",
+                                            "max_table_answer_size_action",
+                                            "max_answers_for_subgoal",
+                                            "max_answers_for_subgoal_action",
+                                            "table_subsumptive",
+                                            "table_incremental",
+                                            "table_shared",
+                                            "shared_table_space",
+                                            "multi_arity_warnings",
+                                            "single_var_warnings",
+                                            "discontiguous_warnings",
+                                            "agc_margin",
+                                            "answer_format",
+                                            "answer_write_options",
+                                            "autoload",
+                                            "encoding",
+                                            "generate_debug_info",
+                                            "last_call_optimisation",
+                                            "report_error",
+                                            "signals",
+                                            "verbose_autoload",
+                                            "verbose_load"};
+
 static int index_of(bl_word value, const char *const *names, size_t n) {
     for (size_t i = 0; i < n && bl_is_atom(value); i++) {
         if (strcmp(bl_atom_text(value), names[i]) == 0)
@@ -206,41 +239,8 @@ static int set_flag_2(struct bl_machine *m, bl_word *a) {
         return set_size_limit(m, limit, value);
     if (strcmp(name, action_flag) == 0)
         return set_size_action(value);
-    static const char *const accepted[] = {"occurs_check",
-                                           "gc",
-                                           "verbose",
-                                           "character_escapes",
-                                           "toplevel_prompt",
-                                           "optimise",
-                                           "stack_limit",
-                                           "table_space",
-                                           "max_tabled_subgoals",
-                                           "unify_with_occurs_check",
-                                           "max_table_answer_size_action",
-                                           "max_answers_for_subgoal",
-                                           "max_answers_for_subgoal_action",
-                                           "table_subsumptive",
-                                           "table_incremental",
-                                           "table_shared",
-                                           "shared_table_space",
-                                           "multi_arity_warnings",
-                                           "single_var_warnings",
-                                           "discontiguous_warnings",
-                                           "agc_margin",
-                                           "answer_format",
-                                           "answer_write_options",
-                                           "autoload",
-                                           "encoding",
-                                           "generate_debug_info",
-                                           "last_call_optimisation",
-                                           "report_error",
-                                           "signals",
-                                           "verbose_autoload",
-                                           "verbose_load"};
-    for (size_t i = 0; i < BL_ARRAY_LEN(accepted); i++) {
-        if (strcmp(name, accepted[i]) == 0)
-            return BL_TRUE;
-    }
+    if (index_of(flag, ignored_flags, BL_ARRAY_LEN(ignored_flags)) >= 0)
+        return BL_TRUE;
     if (index_of(flag, fixed_flags, BL_ARRAY_LEN(fixed_flags)) >= 0)
         return bl_throw_permission(m, BL_ATOM_modify, BL_ATOM_flag, flag);
     return bl_throw_domain(m, "prolog_flag", flag);

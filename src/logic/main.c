@@ -29,7 +29,7 @@ static const char usage[] =
     "  --alloc=SOURCE     pages or malloc: where table blocks come from\n"
     "  --one-by-one       one allocation per answer, for comparisons\n"
     "  --memory=SIZE      limit on the stacks of each thread, as 500M or 2G\n"
-    "                     (2G where none is given)\n"
+    "                     (default: 2G, or half the machine's memory if less)\n"
     "  --table-memory=SIZE  limit on all tables together\n"
     "  --term-size=N      limit on the symbols of a call or answer in a table\n"
     "  --collect=N        collect the heap at every Nth call, for tests\n"

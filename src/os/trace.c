@@ -149,8 +149,6 @@ static void let_go(struct bl_trace *t, int request) {
 
 void bl_trace_release(struct bl_trace *t) { let_go(t, PTRACE_DETACH); }
 
-void bl_trace_kill(struct bl_trace *t) { kill(t->pid, SIGKILL); }
-
 int bl_trace_read(struct bl_trace *t, uint64_t at, void *to, size_t bytes) {
     return bl_file_read_at(t->memory, to, bytes, at);
 }

@@ -61,7 +61,6 @@ bool bl_trace_may_step(void);
 int bl_trace_await_exec(int pid, struct bl_trace *out);
 // Lets it run on, starting at `instruction`.
 void bl_trace_release(struct bl_trace *t);
-void bl_trace_kill(struct bl_trace *t);
 // Lets it run on, traced, and with these calls trapped (os/trap.h): brk,
 // mremap, mmap of plain heap and of much anonymous memory, and mmap and munmap
 // among the slots. -errno, and it is still held: the kernel has no filters, or

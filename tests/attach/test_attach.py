@@ -233,7 +233,8 @@ class Served(unittest.TestCase):
             self.assertEqual(attach.returncode, 0)
             self.assertGreater(json.loads(out)["processes"][0]["stops"], 1)
 
-    def test_visitor_is_seen_and_gone(self) -> None:
+    def names_during_attach(self) -> set[str]:
+        """Of the threads of a program while it is served by the visitor."""
         with hoard(128) as process:
             tasks = Path(f"/proc/{process.pid}/task")
             attach = subprocess.Popen([*WITHOUT_NICE, COMMAND, "attach", str(process.pid)],
@@ -244,7 +245,17 @@ class Served(unittest.TestCase):
                     with contextlib.suppress(OSError):
                         names.add((task / "comm").read_text().strip())
             self.assertEqual(len(list(tasks.iterdir())), 1)
-            self.assertLessEqual(names, {"attach_hoard", "bigleaf-visitor"})
+        return names
+
+    def test_visitor_is_seen_and_gone(self) -> None:
+        shortages = refused(COLLAPSE)
+        names: set[str] = set()
+        for _ in range(5):  # a busy machine may look too late
+            if "bigleaf-visitor" not in names:
+                names |= self.names_during_attach()
+        self.assertLessEqual(names, {"attach_hoard", "bigleaf-visitor"})
+        if has_collapse() and refused(COLLAPSE) == shortages:  # else it is soon gone
+            self.assertIn("bigleaf-visitor", names)
 
     def test_killed_at_every_stage(self) -> None:
         with hoard(24) as process:

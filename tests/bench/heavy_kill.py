@@ -63,7 +63,7 @@ def script(path: Path, text: str) -> Path:
 @pytest.fixture
 def campaign(bench, monkeypatch):
     """In its folder; the tool writes down what it was started on."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(bench.folder / "cache"))
+    monkeypatch.setenv("BIGLEAF_CACHE", str(bench.folder / "cache"))
     monkeypatch.setenv("BIGLEAF_BENCH_PATH", str(bench.folder / "checkers"))
     script(bench.folder / "checkers" / "drat-trim", "sleep 0.1; echo s VERIFIED")
     archive = bench.folder / "set.tar"

@@ -103,7 +103,7 @@ def test_what_a_killed_campaign_was_writing_is_removed(tmp_path):
 
 @pytest.fixture
 def archive(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("BIGLEAF_CACHE", str(tmp_path / "cache"))
     for name, text in (("a.cnf", SAT), ("b.cnf", UNSAT), ("c.txt", "x")):
         (tmp_path / name).write_text(text, encoding="ascii")
     path = tmp_path / "set.tar.gz"
@@ -117,6 +117,7 @@ def test_archives_by_url_and_checksum(tmp_path, archive):
     digest = sha256(archive)
     text = f'url = "{archive.as_uri()}"\nsha256 = "{digest}"\nmember = "*.cnf"'
     assert [i.name for i in prepared(tmp_path, text)] == ["a.cnf", "b.cnf"]
+    assert (tmp_path / "cache" / "instances" / digest / archive.name).exists()
     archive.unlink()
     assert len(prepared(tmp_path, text)) == 2, "from the cache"
 

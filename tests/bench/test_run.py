@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+from pathlib import Path
 
 import pytest
 from conftest import BASE, HEAD, SAT, UNSAT, VARIANTS, real, wait_for
@@ -13,6 +15,14 @@ from bigleaf_bench import execute
 from bigleaf_bench.campaign import Limits
 from bigleaf_bench.failure import Lacking
 from bigleaf_bench.measure import Machine, Measured, Runner
+
+
+def undocumented(records: list[dict]) -> set[str]:
+    """Members that bigleaf-report(5) does not name under bigleaf.bench/1."""
+    page = Path(os.environ["BIGLEAF_SOURCE"]) / "docs/man/bigleaf-report.5"
+    section = re.search(r"^\.SS bigleaf\.bench/1\n(.*?)^\.SS ", page.read_text(), re.M | re.S)[1]
+    members = {name for r in records for part in (r, r["backing"]) for name in part}
+    return {name for name in members - {"schema"} if not re.search(rf"\b{name}\b", section)}
 
 
 def test_from_the_file_to_the_report(bench):
@@ -32,6 +42,7 @@ def test_from_the_file_to_the_report(bench):
     assert (bench.results / "report.html").read_text(encoding="utf-8").count("<svg") == 4
     notes = json.loads((bench.results / "notes.json").read_text(encoding="utf-8"))
     assert {"before", "after", "warnings", "tools", "machine"} <= set(notes)
+    assert not undocumented(records)
     again = bench.run()
     assert again.status == 0 and bench.records() == records, "nothing runs twice"
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import time
@@ -17,6 +18,21 @@ from huge_pages import FAULT, refused
 COMMAND = Path(os.environ["BIGLEAF_COMMAND"])
 LIBRARY = os.environ.get("BIGLEAF_LIBRARY", "")
 PROGRAMS = Path(os.environ["BIGLEAF_PROGRAMS"])
+REGIONS = {"heap", "text", "data", "stack", "other"}
+KEYS = {
+    "schema",
+    "command",
+    "exit_status",
+    "wall_seconds",
+    "user_seconds",
+    "system_seconds",
+    "peak_rss_kib",
+    "minor_faults",
+    "huge_coverage",
+    "regions",
+    "mechanisms",
+    "fallbacks",
+}
 
 
 T = TypeVar("T")
@@ -116,3 +132,42 @@ def one_line(text: str) -> str:
     """The text, which must be a single line."""
     assert text.endswith("\n") and text.count("\n") == 1, text
     return text[:-1]
+
+
+def report_of(
+    bigleaf: Bigleaf,
+    tmp_path: Path,
+    *words: str | Path,
+    env: dict[str, str] | None = None,
+    before: tuple[str, ...] = (),
+) -> dict:
+    """The JSON report of one run, whose form is checked on the way."""
+    file = tmp_path / "report.json"
+    bigleaf("run", f"--report={file}", "--json", *words, env=env, before=before)
+    report = json.loads(file.read_text())
+    assert report.keys() >= KEYS
+    assert report["schema"] == "bigleaf.run/1"
+    assert report["regions"].keys() == REGIONS
+    for region in report["regions"].values():
+        assert 0 <= region["huge_bytes"] <= region["bytes"]
+    assert report["mechanisms"]["heap"] in (
+        "bigleaf",
+        "glibc-tunable",
+        "injected",
+        "none",
+    )
+    assert report["mechanisms"]["text"] in (
+        "shadow",
+        "anonymous",
+        "file",
+        "none",
+    )
+    for part in report["fallbacks"]:
+        assert part["region"] in REGIONS
+        assert part["object"]
+        assert part["reason"]
+    return report
+
+
+def thp_can_be_had(bigleaf: Bigleaf) -> bool:
+    return bigleaf("doctor").status == 0

@@ -98,6 +98,40 @@ def test_help_knows_the_commands_beside_it(bigleaf: Bigleaf, name: str) -> None:
     assert bigleaf("help", "no-such").err == bigleaf("no-such").err
 
 
+def source_of(name: str) -> str:
+    """The page as it is written, whose words are not hyphenated."""
+    return re.sub(r"\\f.", " ", (MAN / name).read_text()).replace("\\-", "-")
+
+
+def words_of(text: str) -> set[str]:
+    return set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text))
+
+
+# Of a command beside it: what has a --help of its own, and options that are
+# another's, or of what only our own tables run.
+BESIDE = {
+    "bigleaf-bench": (["run", "tables", "plot", "report", "export", "build", "tools"], set()),
+    "bigleaf-thp-libc": ([], {"--libc"}),
+    "leaflog": (["bench"], {"--program"}),
+}
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_manual_pages_beside_it_name_the_options(name: str) -> None:
+    parts, others = BESIDE[name]
+    helps = ""
+    for words in ([], *([part] for part in parts)):
+        done = subprocess.run([COMMAND.parent / name, *words, "--help"],
+                              env=Bigleaf.environment(), capture_output=True, text=True,
+                              check=False)  # fmt: skip
+        if done.returncode == 3:
+            pytest.skip(done.stderr)
+        assert done.returncode == 0, done
+        helps += done.stdout
+    others = others | {"--help", "--version"}
+    assert words_of(source_of(f"{name}.1")) - others == words_of(helps) - others
+
+
 def test_manual_page_names_the_variables() -> None:
     text = page("libbigleaf.7")
     for variable in runtime_variables():
@@ -184,13 +218,24 @@ def keys_of(value: object, inside: str = "") -> set[str]:
     found: set[str] = set()
     if isinstance(value, dict):
         for key, member in value.items():
-            if inside not in ("ratios", "medians", "statistics"):
+            if inside not in ("ratios", "medians"):
                 found.add(key)
             found |= keys_of(member, key)
     if isinstance(value, list):
         for member in value:
             found |= keys_of(member, inside)
     return found
+
+
+def undocumented(report: dict, name: str) -> set[str]:
+    """Its members that the page does not name under the heading of its schema,
+    nor under those that this refers to."""
+    parts = re.split(r"^\.S[SH] (.+)\n", source_of(name), flags=re.M)
+    text = dict(zip(parts[1::2], parts[2::2]))
+    said = text[report["schema"]] + text.get("Regions", "") + "schema"
+    if "a report as above" in said:
+        said += text["bigleaf.run/1"]
+    return {key for key in keys_of(report) if not re.search(rf"\b{key}\b", said)}
 
 
 def test_every_member_of_a_report_is_documented(
@@ -211,6 +256,7 @@ def test_every_member_of_a_report_is_documented(
     bigleaf(
         "run", f"--report={killed}", "--json", "sh", "-c", "kill -9 $$"
     )
+    bigleaf("run", "--heap=injected", "true", env={"BIGLEAF_REPORT": str(lines)})
     reports = [
         run.read_text(),
         killed.read_text(),
@@ -220,8 +266,24 @@ def test_every_member_of_a_report_is_documented(
         bigleaf("doctor", "--json", "sh").out,
         *lines.read_text().splitlines(),
     ]
-    text = page("bigleaf-report.5")
+    misses = tmp_path / "misses"
+    ended = bigleaf("tlb", "--by=emulator", f"--json={misses}", "true")
+    if ended.status != 3:  # there is an emulator
+        reports.append(misses.read_text())
     for report in map(json.loads, reports):
-        assert report["schema"] in text
-        for key in keys_of(report):
-            assert re.search(rf"\b{key}\b", text), key
+        assert undocumented(report, "bigleaf-report.5") == set(), report["schema"]
+
+
+def test_every_member_that_leaflog_prints_is_documented(tmp_path: Path) -> None:
+    leaflog = COMMAND.parent / "leaflog"
+    file = tmp_path / "tiny.pl"
+    file.write_text(":- table p/1.\np(1).\nrun :- p(_), fail.\nrun.\n")
+    schemas = []
+    for words in (("-g", "p(_)", "--stats", "--json", file),
+                  ("bench", "run", "--program=tiny", f"--programs={tmp_path}")):  # fmt: skip
+        done = subprocess.run([leaflog, *words], capture_output=True, text=True,
+                              env=Bigleaf.environment(), check=True)  # fmt: skip
+        report = json.loads(done.stdout.splitlines()[-1])
+        schemas.append(report["schema"])
+        assert undocumented(report, "leaflog.1") == set()
+    assert schemas == ["leaflog.tables/1", "leaflog.bench/1"]

@@ -175,6 +175,24 @@ def test_scarce_contiguous_memory(bigleaf: Bigleaf, tmp_path: Path) -> None:
     assert found["remedy"].endswith("/proc/sys/vm/compact_memory")
 
 
+@pytest.mark.parametrize("scope", ["0", "1", "2", "3"])
+def test_who_may_attach_is_told(
+    bigleaf: Bigleaf, tmp_path: Path, scope: str
+) -> None:
+    _, report = diagnose(
+        bigleaf, tmp_path, **{"proc/sys/kernel/yama/ptrace_scope": scope}
+    )
+    assert report["ptrace_scope"] == int(scope)
+    if scope == "0":
+        assert "bigleaf attach" not in str(report["findings"])
+        return
+    found = finding(report, f"ptrace_scope is {scope}")
+    assert found["level"] == "note"
+    assert ("takes root" in found["text"]) == (scope != "3")
+    remedy = "sudo sysctl kernel.yama.ptrace_scope=0"
+    assert found["remedy"] == (remedy if scope != "3" else None)
+
+
 def test_free_pages_that_go_back(bigleaf: Bigleaf, tmp_path: Path) -> None:
     device = "sys/bus/virtio/devices/virtio3/"
     _, report = diagnose(
@@ -257,13 +275,29 @@ def test_address_space_limit_is_found(bigleaf: Bigleaf) -> None:
 
 
 def test_program_is_described(bigleaf: Bigleaf, library: str) -> None:
-    ended = bigleaf("doctor", "sh")
-    assert ended.status == 0
-    assert "dynamic, 64-bit" in ended.out
-    report = json.loads(bigleaf("doctor", "--json", "sh").out)
+    assert "dynamic, 64-bit" in bigleaf("doctor", "sh").out
+    ended = bigleaf("doctor", "--json", "sh")
+    report = json.loads(ended.out)
+    assert ended.status == (0 if report["huge_pages_here"] else 3)
     assert report["schema"] == "bigleaf.program/1"
     assert report["static"] is False
     assert report["mechanisms"]["heap"] == "bigleaf"
+
+
+@pytest.mark.usefixtures("unsanitized")
+def test_a_program_is_not_given_what_is_not_here(
+    bigleaf: Bigleaf, library: str, programs: Path
+) -> None:
+    refuse = (str(programs / "cli_refuse"), "thp")
+    ended = bigleaf("doctor", "--json", "sh", before=refuse)
+    if ended.status == 77:
+        pytest.skip("PR_SET_THP_DISABLE cannot be set here")
+    report = json.loads(ended.out)
+    if report["huge_pages_here"]:
+        pytest.skip("a hugetlb pool gives huge pages here")
+    assert ended.status == 3
+    assert report["mechanisms"]["heap"] == "bigleaf"
+    assert bigleaf("doctor", "sh", before=refuse).status == 3
 
 
 def test_what_is_no_program_is_named(

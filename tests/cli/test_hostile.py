@@ -10,8 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import COMMAND, Bigleaf, Ended, one_line
-from test_run import report_of
+from conftest import COMMAND, Bigleaf, Ended, one_line, report_of
 
 AS_ROOT = pytest.mark.skipif(
     os.geteuid() != 0, reason="needs root to unmount in a namespace"

@@ -28,4 +28,5 @@ TEST(any_other_text_is_the_default) {
     static const char *const wrong[] = {"", "101", "-1", "5x", "none"};
     for (size_t i = 0; i < BL_ARRAY_LEN(wrong); i++)
         expect_size_eq(bl_runtime_number("BIGLEAF_HUGE_PERCENT", wrong[i]), 10);
+    expect_size_eq(bl_runtime_number("BIGLEAF_VERBOSE", "2"), 0);
 }

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from image_kit import (UNIT, Checks, coverage_of, environment, generate_program, is_shadow,
-                       preloaded, read_smaps, run_command, shadow_root, shadows, waiting)
+                       preloaded, read_smaps, run_command, shadow_root, shadows, skip_case, waiting)
 
 MEBIBYTES = 8
 
@@ -205,6 +205,8 @@ def mounted(options: str) -> Iterator[Path | None]:
     path = Path(tempfile.mkdtemp(prefix="bigleaf-mount-"))
     done = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", path],
                           capture_output=True, check=False)
+    if done.returncode != 0:
+        skip_case(f"mount -o {options}: {done.stderr.decode().strip()}")
     try:
         yield path if done.returncode == 0 else None
     finally:
@@ -364,6 +366,7 @@ def limits(checks: Checks, subject: Subject) -> None:
 
 def raised_privileges(checks: Checks, scratch: Path) -> None:
     if os.geteuid() != 0:
+        skip_case("a set-user-ID program needs root to make one")
         return
     scratch.chmod(0o755)
     program = generate_program(scratch, "raised", MEBIBYTES, ["-no-pie"])

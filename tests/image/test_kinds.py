@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from image_kit import (Checks, coverage_of, environment, forget_cache, preloaded, run_command,
-                       shadow_root, waiting)
+                       shadow_root, skip_case, waiting)
 
 GAP = 'static void gap(void) { __asm__ volatile("jmp 1f\\n.skip 8388608,0x90\\n1:"); }\n'
 WAIT = "#include <stdio.h>\n#include <unistd.h>\n" \
@@ -214,7 +214,7 @@ def narrow(checks: Checks, scratch: Path) -> None:
     try:
         expected = outcome([str(program)])
     except OSError as error:
-        print(f"      32-bit: cannot be run here: {error}")
+        skip_case(f"32-bit: cannot be run here: {error}")
         return
     checks.expect(expected == (3, text), f"32-bit, by hand: {expected}")
     with shadow_root() as root:

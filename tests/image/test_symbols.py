@@ -18,7 +18,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from image_kit import (Checks, environment, forget_cache, is_shadow, preloaded, read_smaps,
-                       run_command, shadow_root, waiting)
+                       run_command, shadow_root, skip_case, waiting)
 
 SOURCE = r"""
 #include <stdio.h>
@@ -128,7 +128,7 @@ def dump(checks: Checks, scratch: Path, name: str, program: str,
          rooted: Rooted = shadow_root) -> None:
     pattern = Path("/proc/sys/kernel/core_pattern").read_text().strip()
     if pattern.startswith("|") or "/" in pattern:
-        print(f"      core dumps go to {pattern}: not looked at")
+        skip_case(f"core dumps go to {pattern}")
         return
     def allow() -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY,) * 2)

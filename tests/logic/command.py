@@ -14,9 +14,10 @@ FULL = LOST + "No space left on device\n"
 
 
 class Command:
-    def __init__(self, binary: str, folder: pathlib.Path) -> None:
+    def __init__(self, binary: str, folder: pathlib.Path, sanitized: bool) -> None:
         self.binary = binary
         self.folder = folder
+        self.sanitized = sanitized
         self.failures = 0
 
     def run(self, *args: str, say: str = "", out: int = subprocess.PIPE,
@@ -36,6 +37,12 @@ class Command:
             print(f"FAIL leaflog {' '.join(args)}: status {run.returncode}, not {status}: "
                   f"{run.stderr[-300:]!r}, not {said!r}")
         return run.stdout or ""
+
+    def has_room(self, limit: str) -> bool:
+        """A sanitizer's shadow has none; scripts/report-tests.py reads the line."""
+        if self.sanitized:
+            print(f"SKIPPED [1] {limit} leaves a sanitizer too little")
+        return not self.sanitized
 
     def write(self, name: str, text: str) -> str:
         (self.folder / name).write_bytes(text.encode())
@@ -66,8 +73,9 @@ def full_disk(c: Command) -> None:
 def no_threads(c: Command) -> None:
     """-t says so in one line, and those that there are do not go on."""
     little = "ulimit -v 400000;"
-    if c.run("-g", "true", before=little).returncode != 0:
-        return # a sanitizer needs more addresses than that
+    if not c.has_room(little):
+        return
+    c.expect(0, "", "-g", "true", before=little)
     said = "leaflog: error: out of threads: the limit of this run is reached\n"
     for goal in "true", "(repeat, fail)":
         c.expect(2, said, "-t", "200", "-g", goal, before=little)
@@ -76,8 +84,9 @@ def no_threads(c: Command) -> None:
 def no_watch(c: Command) -> None:
     """No limit of time without the thread that watches it: nothing is run."""
     none = "ulimit -v 800000; ulimit -Ss 4000000;" # a stack is larger than all there is
-    if c.run("-g", "true", before=none).returncode != 0:
-        return # a sanitizer needs more addresses than that
+    if not c.has_room(none):
+        return
+    c.expect(0, "", "-g", "true", before=none)
     said = "leaflog: error: out of threads: "
     how = "--time needs one more; allow it (ulimit -u, -v) or use timeout(1) instead\n"
     for args in ["--time=9", "-g", "write(x)"], ["--time=9"]:
@@ -174,8 +183,9 @@ def options(c: Command) -> None:
 def no_memory(c: Command) -> None:
     """What the machine refuses ends the program with one line, what it wrote is kept."""
     few = "ulimit -v 200000;"
-    if c.run("--version", before=few).returncode != 0:
-        return  # a sanitizer's shadow does not fit
+    if not c.has_room(few):
+        return
+    c.expect(0, "", "-g", "true", before=few)
     for goal in ("repeat, assertz(p(a, f(b))), fail",
                  "repeat, findall(Y, between(1, 100000, Y), L), assertz(q(L)), fail"):
         out = c.expect(3, "leaflog: the machine has no memory left for this program\n",
@@ -207,9 +217,10 @@ def conversation(c: Command) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("leaflog")
+    parser.add_argument("--sanitized", action="store_true")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        c = Command(args.leaflog, pathlib.Path(folder))
+        c = Command(args.leaflog, pathlib.Path(folder), args.sanitized)
         full_disk(c)
         no_threads(c)
         no_watch(c)

@@ -30,5 +30,6 @@ struct model_api model_api(void) {
                               .pool_alloc = bl_pool_alloc,
                               .pool_free = bl_pool_free,
                               .pool_read_stats = bl_pool_read_stats,
-                              .pool_delete = bl_pool_delete};
+                              .pool_delete = bl_pool_delete,
+                              .walk = bl_heap_check};
 }

@@ -71,7 +71,8 @@ struct trace {
     size_t capacity;
 };
 
-// The allocator under test. The pool functions are NULL where there are none.
+// The allocator under test. The pool functions are NULL where there are none,
+// and so is what walks all its invariants for the thread that calls it.
 struct model_api {
     void *(*malloc)(size_t);
     void *(*calloc)(size_t, size_t);
@@ -85,6 +86,7 @@ struct model_api {
     void (*pool_free)(struct bl_pool *, void *);
     void (*pool_read_stats)(const struct bl_pool *, struct bl_pool_stats *);
     void (*pool_delete)(struct bl_pool *);
+    void (*walk)(void);
 };
 
 // Filled by api_libc.c or api_internal.c.

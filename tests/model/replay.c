@@ -139,6 +139,12 @@ static const char *take_block(struct state *s, const struct op *op) {
     return shadow_add(s->shadow, op->slot, at, p->bytes, p->align, false);
 }
 
+static const char *check_all(const struct state *s) {
+    if (s->api->walk != NULL)
+        s->api->walk();
+    return shadow_check_all(s->shadow);
+}
+
 static const char *check_stats(struct state *s, const struct op *op) {
     static char message[160];
     struct bl_pool_stats stats;
@@ -216,7 +222,7 @@ static const char *perform(struct state *s, const struct op *op) {
         api->trim(0);
         return NULL;
     case OP_check:
-        return shadow_check_all(s->shadow);
+        return check_all(s);
     case OP_end:
     case OP_KINDS:
         return NULL;
@@ -229,7 +235,7 @@ static void perform_turn(struct state *s) {
         s->wrong_at = i;
         s->wrong = perform(s, &s->trace->ops[i]);
         if (s->wrong == NULL && i % CHECK_EVERY == CHECK_EVERY - 1)
-            s->wrong = shadow_check_all(s->shadow);
+            s->wrong = check_all(s);
     }
 }
 
@@ -327,6 +333,8 @@ const char *replay(const struct model_api *api, const struct trace *t,
     if (s.wrong == NULL) {
         s.wrong_at = t->count;
         free_everything(&s);
+        if (s.wrong == NULL)
+            s.wrong = check_all(&s);
     }
     sem_destroy(&s.back);
     munmap(s.shadow, sizeof *s.shadow);

@@ -2,7 +2,7 @@
 """glibc with our patch: made by `bigleaf thp-libc`, linked by --libc=thp.
 
 The library takes a minute to make, so that these tests need one that was made:
-BIGLEAF_LIBC_THP names its folder, else the user's cache is looked at.
+BIGLEAF_LIBC_THP names its folder, else the cache is looked at.
 """
 
 from __future__ import annotations
@@ -65,8 +65,9 @@ int main(void) {
 @pytest.fixture(scope="module")
 def folder() -> Path:
     named = os.environ.get("BIGLEAF_LIBC_THP")
-    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
-    place = Path(named) if named else cache / "bigleaf/thp"
+    user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    cache = Path(os.environ.get("BIGLEAF_CACHE") or user / "bigleaf")
+    place = Path(named) if named else cache / "thp"
     if not (place / "libc.a").exists():
         pytest.skip(f"no {place}/libc.a; 'bigleaf thp-libc' makes it")
     return place

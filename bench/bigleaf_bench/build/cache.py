@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What was fetched and built, by content.
+"""What was fetched and built, by content; fetched instances too.
 
 An entry's name holds a digest of all that went into it: the recipe, the
 compiler, the libraries linked in. An entry appears under its name by one

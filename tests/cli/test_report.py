@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: MIT
+"""`bigleaf run --report`: what it tells, of whom, and where it goes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import (
+    COMMAND,
+    Bigleaf,
+    one_line,
+    report_of,
+    thp_can_be_had,
+    while_huge_pages_last,
+)
+
+
+def test_a_file_keeps_its_report_where_nothing_ran(
+    bigleaf: Bigleaf, library: str, tmp_path: Path
+) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.write_text("old")
+    for file in (old, new):
+        ended = bigleaf(
+            "run", f"--report={file}", "true", env={"BIGLEAF_LIB": "/no/lib"}
+        )
+        assert ended.status == 3
+    assert old.read_text() == "old"
+    assert not new.exists()
+    assert bigleaf("run", f"--report={old}", "true").status == 0
+    assert old.read_text().startswith("bigleaf: true\n")
+
+
+@pytest.mark.parametrize("stream", [1, 2])
+def test_report_does_not_write_over_the_program(
+    bigleaf: Bigleaf, tmp_path: Path, stream: int
+) -> None:
+    """The program's output is the same file by another name."""
+    log = tmp_path / "log"
+    name = "/dev/stdout" if stream == 1 else "/dev/stderr"
+    for report in (name, log):
+        with log.open("w") as out:
+            done = subprocess.run(
+                [COMMAND, "run", "--heap=none", f"--report={report}",
+                 "sh", "-c", f"echo before; echo said >&{stream}"],
+                env=bigleaf.environment(),
+                stdout=out if stream == 1 else subprocess.DEVNULL,
+                stderr=out if stream == 2 else subprocess.DEVNULL,
+                check=False,
+            )  # fmt: skip
+        assert done.returncode == 0
+        first, _, rest = log.read_text().partition("said\n")
+        assert first == ("before\n" if stream == 1 else "")
+        assert rest.startswith("bigleaf: sh -c ")
+
+
+def test_report_covers_the_heap(
+    bigleaf: Bigleaf, library: str, programs: Path, tmp_path: Path
+) -> None:
+    report = while_huge_pages_last(
+        lambda: report_of(
+            bigleaf,
+            tmp_path,
+            "--pages=thp",
+            str(programs / "cli_grow"),
+            "64",
+            "exit",
+        )
+    )
+    assert report["exit_status"] == 7
+    assert report["mechanisms"]["heap"] == "bigleaf"
+    heap = report["regions"]["heap"]
+    assert heap["bytes"] >= 64 << 20
+    assert report["peak_rss_kib"] >= 64 << 10
+    assert report["command"][1:] == ["64", "exit"]
+    assert report["wall_seconds"] > 0.1
+    if thp_can_be_had(bigleaf):
+        assert heap["huge_bytes"] >= 0.9 * heap["bytes"]
+
+
+@pytest.mark.parametrize("end", ["exit", "_exit", "abort", "drop"])
+def test_peak_is_known_however_the_program_ends(
+    bigleaf: Bigleaf, library: str, programs: Path, tmp_path: Path, end: str
+) -> None:
+    report = report_of(
+        bigleaf, tmp_path, str(programs / "cli_grow"), "48", end
+    )
+    assert report["regions"]["heap"]["bytes"] >= 40 << 20
+    assert report["exit_status"] == (128 + 6 if end == "abort" else 7)
+    assert report.get("signal") == (6 if end == "abort" else None)
+
+
+def test_children_are_covered_and_summed(
+    bigleaf: Bigleaf, library: str, programs: Path, tmp_path: Path
+) -> None:
+    report = report_of(
+        bigleaf, tmp_path, str(programs / "cli_grow"), "48", "fork"
+    )
+    assert len(report["processes"]) == 2
+    for process in report["processes"]:
+        assert process["exe"].endswith("cli_grow")
+        assert process["peak"]["heap"]["bytes"] >= 40 << 20
+
+
+def test_a_child_counts_from_its_beginning(
+    library: str, programs: Path, tmp_path: Path
+) -> None:
+    """It has its parent's units, which it did not map, and maps as many."""
+    lines = tmp_path / "lines"
+    subprocess.run(
+        [programs / "cli_grow", "48", "fork"],
+        env={**os.environ, "LD_PRELOAD": library, "BIGLEAF_REPORT": str(lines)},
+        stdout=subprocess.DEVNULL,
+        check=False,
+    )
+    reports = [json.loads(line) for line in lines.read_text().splitlines()]
+    child, parent = (report["statistics"] for report in reports)
+    assert 20 <= parent["units_fresh"] <= 40
+    assert child["units_fresh"] <= parent["units_fresh"] + 4
+    assert child["units_max"] > parent["units_max"]
+
+
+def test_a_program_may_write_over_its_environment(
+    bigleaf: Bigleaf, library: str, programs: Path, tmp_path: Path
+) -> None:
+    grow = str(programs / "cli_grow")
+    report = report_of(bigleaf, tmp_path, grow, "16", "rename")
+    assert report["mechanisms"]["heap"] == "bigleaf"
+    assert report["regions"]["heap"]["bytes"] >= 16 << 20
+
+
+def test_a_path_that_the_kernel_would_not_take_is_told(library: str) -> None:
+    env = {**os.environ, "LD_PRELOAD": library, "BIGLEAF_REPORT": "x" * 4096}
+    done = subprocess.run(["true"], env=env, capture_output=True, text=True)
+    assert done.returncode == 0
+    said = one_line(done.stderr)
+    assert said.startswith("bigleaf: BIGLEAF_REPORT=xxx")
+    assert said.endswith(
+        " is not a path of less than 4096 bytes; the default is used"
+    )
+
+
+def test_base_pages_say_so(
+    bigleaf: Bigleaf, library: str, programs: Path, tmp_path: Path
+) -> None:
+    report = report_of(
+        bigleaf,
+        tmp_path,
+        "--pages=base",
+        str(programs / "cli_grow"),
+        "16",
+        "exit",
+    )
+    assert report["regions"]["heap"]["huge_bytes"] == 0
+    reasons = {
+        part["reason"]
+        for part in report["fallbacks"]
+        if part["region"] == "heap"
+    }
+    assert "asked for by --pages=base" in reasons
+
+
+def test_an_empty_pool_is_named(
+    bigleaf: Bigleaf, library: str, programs: Path, tmp_path: Path
+) -> None:
+    doctor = json.loads(bigleaf("doctor", "--json").out)
+    if doctor["hugetlb_free"] or doctor["hugetlb_overcommit"]:
+        pytest.skip("this machine has a hugetlb pool")
+    report = report_of(
+        bigleaf,
+        tmp_path,
+        "--pages=hugetlb",
+        str(programs / "cli_grow"),
+        "16",
+        "exit",
+    )
+    assert report["exit_status"] == 7
+    assert any(
+        part["object"] == "hugetlb pool" for part in report["fallbacks"]
+    )
+
+
+@pytest.mark.parametrize("word", ["off", "0"])
+def test_runtime_switched_off_says_so(
+    bigleaf: Bigleaf, library: str, programs: Path, tmp_path: Path, word: str
+) -> None:
+    report = report_of(
+        bigleaf,
+        tmp_path,
+        str(programs / "cli_grow"),
+        "4",
+        "exit",
+        env={"BIGLEAF": word},
+    )
+    assert report["mechanisms"]["heap"] == "none"
+    assert f"BIGLEAF={word}" in report["mechanisms"]["heap_reason"]
+
+
+def test_a_runtime_that_never_came_is_not_claimed(
+    bigleaf: Bigleaf, library: str, programs: Path, tmp_path: Path
+) -> None:
+    report = report_of(
+        bigleaf, tmp_path, "env", "-i", str(programs / "cli_grow"), "16", "exit"
+    )
+    assert report["mechanisms"]["heap"] == "none"
+    assert "was not seen" in report["mechanisms"]["heap_reason"]
+    assert report["regions"]["heap"]["huge_bytes"] == 0
+
+
+def test_reports_nest(
+    bigleaf: Bigleaf, library: str, programs: Path, tmp_path: Path
+) -> None:
+    inner = tmp_path / "inner.json"
+    report = report_of(
+        bigleaf,
+        tmp_path,
+        str(COMMAND),
+        "run",
+        f"--report={inner}",
+        "--json",
+        str(programs / "cli_grow"),
+        "8",
+        "exit",
+    )
+    assert json.loads(inner.read_text())["exit_status"] == 7
+    assert any(p["exe"].endswith("cli_grow") for p in report["processes"])
+
+
+def test_text_report_goes_to_standard_error(
+    bigleaf: Bigleaf, library: str, programs: Path
+) -> None:
+    ended = bigleaf("run", "--report", str(programs / "cli_grow"), "8", "exit")
+    assert ended.out == "grown\n"
+    for word in (
+        "exit status  7",
+        "peak memory",
+        "page faults",
+        "heap by      bigleaf: preloaded",
+        "not on huge pages, and why:",
+    ):
+        assert word in ended.err
+
+
+def test_report_on_standard_output(bigleaf: Bigleaf, tmp_path: Path) -> None:
+    ended = bigleaf(
+        "run", "--heap=none", "--json", "--report=-", "true", cwd=tmp_path
+    )
+    assert json.loads(ended.out)["exit_status"] == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_temporary_file_is_left(
+    bigleaf: Bigleaf, library: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    env = {"TMPDIR": str(folder)}
+    bigleaf("run", "--report", "true", env=env)
+    bigleaf("compare", "-n", "1", "true", env=env)
+    bigleaf("run", "--report", "no-such-program", env=env)
+    assert list(folder.iterdir()) == []
