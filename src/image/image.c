@@ -372,8 +372,10 @@ static void take_entry(struct object *objects, uint32_t *count,
         note_reason(o->record, image.stay);
     else if (!o->placed)
         treat(o, w, &r, segment, bias);
-    else if (!bl_remap_is_huge_already(&r))
+    else if (!bl_remap_is_huge_already(&r) && !r.unknown)
         note_reason(o->record, bl_remap_no_huge_page);
+    if (r.unknown)
+        note_reason(o->record, bl_remap_not_told);
     o->record->huge_bytes += r.huge;
 }
 

@@ -113,8 +113,8 @@ bool bl_file_is_mapped(void *at, size_t bytes);
 // 1 where base pages of the range are the process's own (written to: a
 // breakpoint, a text relocation), 0 where all is the file's.
 int bl_file_has_private_pages(const void *at, size_t bytes);
-// Bytes of the range mapped by 2 MiB entries now; -errno where the kernel
-// cannot say (before Linux 6.7).
+// Bytes of the range, of whole base pages, mapped by 2 MiB entries now; -errno
+// where the kernel does not say. Needs 6 KiB of stack.
 int64_t bl_file_huge_bytes(const void *at, size_t bytes);
 
 // /proc/PID/maps (pid 0: this process), ended with a NUL: its length.

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from image_kit import (UNIT, Checks, coverage_of, environment, generate_program, is_shadow,
-                       preloaded, read_smaps, run_command, shadow_root, shadows, waiting)
+                       preloaded, read_smaps, refusing, run_command, shadow_root, shadows, waiting)
 
 MEBIBYTES = 8
 
@@ -396,6 +396,35 @@ def execute_only(checks: Checks, scratch: Path) -> None:
                   f"a file that may only be executed: {said}")
 
 
+def older_kernels(checks: Checks, scratch: Path) -> None:
+    """Before Linux 6.7 no call tells what is huge, before 6.1 none collapses:
+    the figures are the kernel's all the same."""
+    subject = Subject(scratch, "older kernel", ["-no-pie"], False)
+    no_scan = refusing(scratch, "SYS_ioctl", 1, "0xc0606610")
+    no_huge = [no_scan, *(refusing(scratch, "SYS_madvise", 2, advice) for advice in ("14", "25"))]
+
+    def look(before: list[Path], root: Path) -> tuple[int, str]:
+        command = [*map(str, before), *subject.command()]
+        with waiting(command, subject.environment(root)) as process:
+            covered = coverage_of(process.pid)
+            process.stdin.close()
+            lines = process.stderr.read().decode().splitlines()
+        said = [line for line in lines if str(subject.program) in line]
+        told = f"{covered.huge >> 20} of {covered.units >> 20} MiB huge"
+        return covered.huge, said[-1] if told in said[-1] else f"not {told}: {said[-1]}"
+
+    def look_at_shadow() -> tuple[bool, str]:
+        huge, said = look([no_scan], root)
+        return huge > 0 and said.endswith("MiB huge"), f"{subject.name}: {said}"
+
+    with shadow_root() as root:
+        subject.check(checks, root, "shadow made")
+        checks.expect_huge(look_at_shadow)
+    huge, said = look(no_huge, Path("/nowhere"))
+    checks.expect(not said.startswith("not ") and ("text anonymous" in said) == (huge > 0),
+                  f"{subject.name}, nothing collapses: {said}")
+
+
 def main() -> None:
     checks = Checks()
     with tempfile.TemporaryDirectory() as directory:
@@ -418,6 +447,7 @@ def main() -> None:
         room(checks, scratch)
         raised_privileges(checks, scratch)
         execute_only(checks, scratch)
+        older_kernels(checks, scratch)
     checks.finish()
 
 
