@@ -185,7 +185,24 @@ static enum bl_hold_result await_interrupt(int pid, int tid) {
     }
 }
 
+// The thread that did not stop in time; 0: none.
+static int stuck;
+
+bool bl_hold_has_let_go(void) {
+    int status;
+    const int got = stuck ? waitpid(stuck, &status, __WALL | WNOHANG) : -1;
+    if (got == 0)
+        return false;
+    if (got > 0 && WIFSTOPPED(status))
+        ptrace(PTRACE_DETACH, stuck, 0,
+               (long)(status >> 16 ? 0 : WSTOPSIG(status)));
+    stuck = 0;
+    return true;
+}
+
 static enum bl_hold_result seize(int pid, int tid) {
+    if (!bl_hold_has_let_go())
+        return BL_HOLD_STUCK;
     if (ptrace(PTRACE_SEIZE, tid, 0, PTRACE_O_TRACESYSGOOD) != 0)
         return errno == ESRCH || bl_target_has_ended(pid, tid) ? BL_HOLD_AGAIN
                                                                : BL_HOLD_DENIED;
@@ -194,6 +211,8 @@ static enum bl_hold_result seize(int pid, int tid) {
     const enum bl_hold_result result = await_interrupt(pid, tid);
     if (result == BL_HOLD_STOPPED)
         ptrace(PTRACE_DETACH, tid, 0, 0);
+    if (result == BL_HOLD_STUCK)
+        stuck = tid;
     return result;
 }
 
@@ -319,5 +338,9 @@ void bl_hold_release(struct bl_hold *h, int signal) {
     ptrace(PTRACE_DETACH, h->tid, 0, (long)signal);
     note_end(h);
 }
+
+#else
+
+bool bl_hold_has_let_go(void) { return true; }
 
 #endif

@@ -9,6 +9,7 @@ import contextlib
 import ctypes
 import json
 import os
+import select
 import shutil
 import signal
 import struct
@@ -310,6 +311,22 @@ class Watched(unittest.TestCase):
             self.assertEqual(line_of(f"/proc/{process.pid}/status", "TracerPid"), "0")
             if refused(FAULT, COLLAPSE) == shortages:  # the kernel had them to give
                 self.assertGreater(huge_kib(process.pid), 48 << 10)
+
+    def test_a_thread_that_does_not_stop_in_time_goes_on(self) -> None:
+        with hoard(16, "populate") as process:
+            assert process.stdin and process.stdout
+            process.stdin.write("p")
+            process.stdin.flush()
+            watch = subprocess.Popen([*WITHOUT_NICE, COMMAND, "attach", "--watch",
+                                      str(process.pid)], stdout=subprocess.DEVNULL)
+            try:
+                ready, _, _ = select.select([process.stdout], [], [], 30)
+                self.assertTrue(ready, state_of(process.pid))
+                process.stdout.readline()
+                wait_for(lambda: is_marked(process.pid))
+            finally:
+                watch.send_signal(signal.SIGINT)
+                self.assertEqual(watch.wait(timeout=60), 0)
 
     def test_terminal_and_shell(self) -> None:
         """Ctrl-Z, another window size, fg and Ctrl-C hold up the command, not the program."""
