@@ -243,7 +243,8 @@ static enum bl_hold_result examine(struct bl_hold *h, int tid) {
     if (ptrace(PTRACE_GETREGS, tid, 0, &r) != 0 ||
         ptrace(PTRACE_GETSIGMASK, tid, sizeof h->mask, &h->mask) != 0)
         return see_end(h->pid, tid);
-    if (in_sequence(tid, r.rip))
+    // A thread of the kernel's that works for the program is nowhere in it.
+    if (r.rip == 0 || in_sequence(tid, r.rip))
         return BL_HOLD_AGAIN;
     if (r.cs != LONG_MODE_CODE || dispatches_calls(tid))
         return BL_HOLD_UNFIT;

@@ -192,6 +192,16 @@ class Served(unittest.TestCase):
             self.assertEqual(one["calls"], 0)
             self.assertEqual(one["marked_bytes"], 0)
 
+    def test_a_thread_of_io_uring_is_left_alone(self) -> None:
+        """It belongs to the process, but never runs the program's code."""
+        with hoard(16, "ring") as process:
+            own = Path(f"/proc/{process.pid}/task/{process.pid}")
+            other = next(task for task in own.parent.iterdir() if task != own)
+            wait_for(lambda: int((other / "stat").read_text().split()[14]) > 2)  # it runs
+            one = json.loads(run("--json", str(process.pid)).stdout)["processes"][0]
+            self.assertTrue(one["attached"], one["reason"])
+            self.assertGreater(one["stops"], 0)
+
     def test_text(self) -> None:
         with hoard(16) as process:
             done = run(str(process.pid))

@@ -96,8 +96,13 @@ static void start_ring(void) {
     } parameters = {.flags = 2 /* IORING_SETUP_SQPOLL */, .idle_ms = 10000};
     const long ring = syscall(SYS_io_uring_setup, 4, &parameters);
     const int wake_up = 2; // IORING_ENTER_SQ_WAKEUP
-    if (ring < 0 || syscall(SYS_io_uring_enter, ring, 0, 0, wake_up, 0, 0) < 0)
-        exit(77);
+    // It goes to sleep once before it can be woken.
+    for (int i = 0; i < 20; i++) {
+        if (ring < 0 ||
+            syscall(SYS_io_uring_enter, ring, 0, 0, wake_up, 0, 0) < 0)
+            exit(77);
+        usleep(5000);
+    }
 }
 
 static int check(void) {
