@@ -409,6 +409,19 @@ static void take_all(const struct bl_maps *maps, struct object *objects) {
     }
 }
 
+// Only where a readable segment holds all of a note is there anything to read.
+static bool is_loaded(const Elf64_Phdr *note, const Elf64_Phdr *p,
+                      size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t from = note->p_vaddr - p[i].p_vaddr;
+        if (p[i].p_type == PT_LOAD && (p[i].p_flags & PF_R) &&
+            note->p_vaddr >= p[i].p_vaddr && from <= p[i].p_filesz &&
+            note->p_filesz <= p[i].p_filesz - from)
+            return true;
+    }
+    return false;
+}
+
 static bool is_program_marked(void) {
     size_t count;
     uint64_t bias;
@@ -416,7 +429,7 @@ static bool is_program_marked(void) {
     for (size_t i = 0; i < count; i++) {
         if (p[i].p_type == PT_LOAD && (p[i].p_flags & BL_ELF_WANTED))
             return true;
-        if (p[i].p_type == PT_NOTE && p[i].p_vaddr &&
+        if (p[i].p_type == PT_NOTE && is_loaded(&p[i], p, count) &&
             bl_elf_note_marks((const void *)(uintptr_t)(bias + p[i].p_vaddr),
                               p[i].p_filesz, p[i].p_align))
             return true;
