@@ -360,6 +360,9 @@ static void take_entry(struct object *objects, uint32_t *count,
     };
     const uint32_t segment =
         o->wrong ? o->elf.count : segment_of(&o->elf, e, &bias);
+    // Read as data by a program that looks into ELF files.
+    if (segment == o->elf.count && !e->executable)
+        return;
     set_inside(w, &r);
     choose_units(o, w, segment, bias, &r);
     const uint64_t address =
