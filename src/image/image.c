@@ -2,8 +2,9 @@
 //
 // Walks the mappings of this process, at start and again for libraries that
 // come later. What is mapped is believed to be the file at its path only where
-// device and inode agree, so a program that was upgraded while it starts is
-// copied from memory or left alone.
+// device and inode agree, or where that file, mapped once more, is listed under
+// the same; so a program that was upgraded while it starts is copied from
+// memory or left alone.
 //
 #include "image/image.h"
 
@@ -87,10 +88,17 @@ static bool is_same_file(const struct bl_file_facts *f,
     return f->inode == e->inode && major == e->major && minor == e->minor;
 }
 
+static bool is_listed_as(int fd, const struct bl_maps_entry *e) {
+    struct bl_maps_entry same;
+    return bl_maps_identify(fd, &same) && same.inode == e->inode &&
+           same.major == e->major && same.minor == e->minor;
+}
+
 // The handle, where it is what is mapped; else -1.
 static int keep_mapped(int fd, const struct bl_maps_entry *e,
                        struct bl_file_facts *facts) {
-    if (fd >= 0 && bl_file_facts(fd, facts) == 0 && is_same_file(facts, e))
+    if (fd >= 0 && bl_file_facts(fd, facts) == 0 &&
+        (is_same_file(facts, e) || is_listed_as(fd, e)))
         return fd;
     if (fd >= 0)
         bl_os_close(fd);
@@ -123,10 +131,18 @@ static bool is_data(const struct bl_elf *elf, const struct bl_maps_entry *e) {
     return false;
 }
 
+// Of a long path a record keeps the beginning.
+static bool has_path(const struct bl_image_record *r, const char *path) {
+    size_t n = 0;
+    while (n + 1 < sizeof r->path && path[n] && path[n] == r->path[n])
+        n++;
+    return n + 1 == sizeof r->path || path[n] == r->path[n];
+}
+
 static struct bl_image_record *find_record(const char *path, uint64_t address) {
     for (uint32_t i = 0; i < image.count; i++) {
         struct bl_image_record *r = &image.records[i];
-        if (r->address == address && bl_str_eq(r->path, path))
+        if (r->address == address && has_path(r, path))
             return r;
     }
     return NULL;
@@ -398,7 +414,8 @@ static void take_all(const struct bl_maps *maps, struct object *objects) {
     while (more) {
         w.entry = next;
         more = bl_maps_next(&p, &next);
-        w.free_to = !more                      ? UINT64_MAX
+        w.free_to = !more && maps->cut         ? w.entry.end
+                    : !more                    ? UINT64_MAX
                     : is_hole(&next, &w.entry) ? next.end
                                                : next.start;
         if (is_candidate(&w))
