@@ -314,7 +314,7 @@ static long close_one(struct place *p, int *fd) {
     return result;
 }
 
-// The program shall find nothing of ours open.
+// The program shall find nothing of ours open, where it can be made to call.
 static long close_there(struct place *p) {
     if (!p->trace.call_address)
         return 0;
@@ -573,7 +573,9 @@ static const char *need_none(const struct place *p) {
         if (p->elf.segments[i].align > align)
             align = p->elf.segments[i].align;
     }
-    if (!p->elf.position_independent || align % BL_HUGE_SIZE == 0)
+    // The kernel heeds alignment since Linux 5.10.
+    if (!p->elf.position_independent ||
+        (align >= BL_HUGE_SIZE && bl_file_kernel_is_at_least(5, 10)))
         return "the runtime can do it";
     return p->random ? NULL : "the runtime can do it";
 }
