@@ -290,6 +290,18 @@ static const char *doubt(const struct object *o, const struct bl_remap *r,
     return NULL;
 }
 
+// A breakpoint of a debugger works in a copy too. One of the kernel's own
+// (uprobe) does not: it would end the program.
+static const char *probed(const struct object *o, const struct bl_remap *r) {
+    const int own = bl_file_has_private_pages((const void *)(uintptr_t)r->start,
+                                              r->end - r->start);
+    if (own < 0)
+        return "the kernel does not tell whether it was changed in memory";
+    return own == 0 || o->elf.text_relocations || bl_file_is_traced()
+               ? NULL
+               : "changed in memory, perhaps by a probe of the kernel (uprobe)";
+}
+
 static void note_reason(struct bl_image_record *record, const char *reason) {
     if (!record->reason)
         record->reason = reason;
@@ -325,10 +337,17 @@ static void set_mapped(const struct window *w, struct bl_remap *r) {
     r->offset = e->offset + (r->mapped_start - e->start);
 }
 
-static const char *copy_inside(const struct window *w, struct bl_remap *r) {
+// NULL, or why it was left.
+static const char *copy_inside(const struct object *o, const struct window *w,
+                               struct bl_remap *r) {
     set_inside(w, r);
     if (r->start >= r->end)
         return "only what is mapped can be copied";
+    const char *wrong = probed(o, r);
+    if (wrong) {
+        note_reason(o->record, wrong);
+        return wrong;
+    }
     set_mapped(w, r);
     return bl_remap_copy(r);
 }
@@ -341,9 +360,9 @@ static void treat(struct object *o, const struct window *w, struct bl_remap *r,
     if (!wrong)
         wrong = take_shadow(o, w, r, bias, &got);
     if (wrong) {
-        note_reason(o->record, wrong);
-        if (copy_inside(w, r) == NULL)
+        if (copy_inside(o, w, r) == NULL)
             got = BL_IMAGE_ANONYMOUS;
+        note_reason(o->record, wrong);
     }
     if (o->record->mechanism < got)
         o->record->mechanism = got;

@@ -117,11 +117,30 @@ bool bl_file_is_mapped(void *at, size_t bytes) {
     return true;
 }
 
+struct private_range {
+    uint64_t start;
+    uint64_t end;
+    bool found;
+};
+
+static void look_for_private(const struct bl_mapping *m, void *context) {
+    struct private_range *r = context;
+    r->found |= m->start < r->end && m->end > r->start && m->anonymous;
+}
+
+// Where the program's file may not be read, pagemap may not either.
+static int has_private_mappings(const void *at, size_t bytes) {
+    struct private_range range = {(uintptr_t)at, (uintptr_t)at + bytes, false};
+    struct bl_backing all;
+    const int error = bl_backing_read(0, &all, look_for_private, &range);
+    return error < 0 ? error : range.found;
+}
+
 int bl_file_has_private_pages(const void *at, size_t bytes) {
     uint64_t entries[PAGEMAP_BATCH];
     const int fd = bl_file_open("/proc/self/pagemap");
     if (fd < 0)
-        return fd;
+        return has_private_mappings(at, bytes);
     const uint64_t first = (uintptr_t)at / BL_BASE_SIZE;
     const uint64_t count = bytes / BL_BASE_SIZE;
     int result = 0;
