@@ -83,7 +83,8 @@ def build(scratch: Path) -> tuple[str, str]:
     compile_c(inner / "liblarge.so", LARGE, *shared)
     data = compile_c(scratch / "data.so", LARGE, *shared)
     compile_c(scratch / "libnext.so", NEXT, *shared)
-    compile_c(scratch / "libasker.so", ASKER, *shared, f"-Wl,-rpath,$ORIGIN/{inner.relative_to(scratch)}", "-ldl", f"-L{scratch}",
+    search = f"-Wl,-rpath,$ORIGIN/{inner.relative_to(scratch)}"
+    compile_c(scratch / "libasker.so", ASKER, *shared, search, "-ldl", f"-L{scratch}",
               "-Wl,--no-as-needed", "-lnext")
     program = compile_c(scratch / "program", MAIN, f"-L{scratch}", "-Wl,-rpath,$ORIGIN",
                         "-Wl,-rpath-link", f"-Wl,{scratch}", "-Wl,--no-as-needed", "-lasker",
