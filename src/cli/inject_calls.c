@@ -93,7 +93,7 @@ static long grow_break(struct bl_inject_space *s, struct bl_trap_call *c,
     if ((uint64_t)got != ahead) // a limit, or something in the way
         got = bl_trap_brk(c, to);
     if ((uint64_t)got != ahead && (uint64_t)got != to)
-        return (long)s->asked;
+        return c->away ? got : (long)s->asked;
     s->real = (uint64_t)got;
     s->asked = to;
     // Begins where huge pages may begin, so that the area stays one.

@@ -335,7 +335,13 @@ int bl_trap_zero(const struct bl_trap_call *c, uint64_t at, uint64_t bytes) {
 
 void bl_trap_answer(struct bl_trap_call *c, long result) {
     struct user_regs_struct r = saved(c);
-    r.rax = (unsigned long long)result;
+    if (c->away && result == -EINTR) {
+        // The program's own call, through the same instruction.
+        r.rip -= INSTRUCTION;
+        r.rax = r.orig_rax;
+    } else {
+        r.rax = (unsigned long long)result;
+    }
     r.orig_rax = (unsigned long long)-1;
     // What executed another program is no longer the thread that made the call.
     if (c->away &&
