@@ -8,7 +8,7 @@
 // in a system call, that call has been broken off in the way the kernel would
 // take it up again, and it is taken up when the thread is let go. Nothing of a
 // thread in a restartable sequence (rseq) is touched: the kernel would not
-// abort it.
+// abort it. Which thread is in one the kernel tells since Linux 5.13.
 //
 #ifndef BL_OS_HOLD_H
 #define BL_OS_HOLD_H
