@@ -357,13 +357,33 @@ int bl_target_collapse(int handle, uint64_t start, uint64_t bytes) {
     return done < 0 ? (int)done : 0;
 }
 
+// The last of its numbers is that in its own namespace; with that one's name it
+// is the same for all who see the process, and no other's.
+static void put_identity(struct bl_text *t, int pid) {
+    char path[BL_PROC_PATH];
+    char text[8192];
+    char space[64];
+    uint64_t number = (uint64_t)pid;
+    if (bl_os_read_file(bl_os_proc_path(path, pid, 0, "/status"), text,
+                        sizeof text) > 0) {
+        const char *p = value_of(text, "NSpid:");
+        while (p && bl_read_u64(&p, &number))
+            p += strspn(p, " \t");
+    }
+    const ssize_t n =
+        readlink(bl_os_proc_path(path, pid, 0, "/ns/pid"), space, sizeof space);
+    bl_text_u64(t, number);
+    bl_text_char(t, '-');
+    bl_text_bytes(t, space, n > 0 ? (size_t)n : 0);
+}
+
 int bl_target_claim(int pid) {
     struct sockaddr_un name = {.sun_family = AF_UNIX};
     struct bl_text t;
     // The NUL in front makes it a name that is no file.
     bl_text_init(&t, name.sun_path + 1, sizeof name.sun_path - 1);
     bl_text_str(&t, "bigleaf-attach-");
-    bl_text_i64(&t, pid);
+    put_identity(&t, pid);
     const size_t length = offsetof(struct sockaddr_un, sun_path) + 1 + t.len;
     const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0)

@@ -472,6 +472,27 @@ class Refused(unittest.TestCase):
             os.waitpid(process.pid, 0x40000000)
             libc.ptrace(detach, process.pid, None, None)
 
+    def test_another_attach(self) -> None:
+        """It is told of, whatever number the program has where it is asked for."""
+        space = ["unshare", "-pf", "--mount-proc"]
+        if subprocess.run([*space, "true"], check=False, capture_output=True).returncode:
+            self.skipTest("no PID namespaces to be had")
+        with hoard(16, before=[*space, "sh", "-c", '"$@"; exit', "sh"]) as outer:
+            pid = outer.pid
+            for _ in range(2):  # unshare, sh
+                pid = int(Path(f"/proc/{pid}/task/{pid}/children").read_text())
+            watch = subprocess.Popen([COMMAND, "attach", "--watch", str(pid)],
+                                     stdout=subprocess.DEVNULL)
+            try:
+                wait_for(lambda: is_marked(pid))
+                self.refuse(pid, "another bigleaf")
+                self.refuse(2, "another bigleaf",
+                            before=["nsenter", f"--pid=/proc/{pid}/ns/pid",
+                                    f"--mount=/proc/{pid}/ns/mnt"])
+            finally:
+                watch.send_signal(signal.SIGINT)
+                self.assertEqual(watch.wait(timeout=60), 0)
+
     def test_other_user(self) -> None:
         if not ROOT or not shutil.which("setpriv"):
             self.skipTest("needs root and setpriv")
