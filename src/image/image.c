@@ -148,23 +148,25 @@ static struct bl_image_record *find_record(const char *path, uint64_t address) {
     return NULL;
 }
 
-// In a walk that is not the first. Whose mapping was replaced is here again
-// only when the library was unloaded and came back.
-static bool take_up_record(struct object *o, const char *path,
-                           uint64_t address) {
-    o->record = find_record(path, address);
-    if (!o->record)
+// In a walk that is not the first. What was replaced is here again only when
+// the library was unloaded and came back; what was left has been dealt with.
+static bool take_up_record(struct object *o, const char *path, uint64_t address,
+                           const struct bl_remap *r) {
+    struct bl_image_record *known = find_record(path, address);
+    if (!known)
         return o->fd < 0 || !bl_shadow_is_one(path, &o->facts);
-    if (o->record->mechanism <= BL_IMAGE_FILE)
+    if (known->replaced < r->start || known->replaced >= r->end)
         return false;
-    o->record->unit_bytes = 0;
-    o->record->huge_bytes = 0;
+    known->unit_bytes = 0;
+    known->huge_bytes = 0;
+    o->record = known;
     return true;
 }
 
 // Only the program itself is ever placed before it starts.
-static bool make_record(struct object *o, const char *path, uint64_t address) {
-    if (image.late && !take_up_record(o, path, address))
+static bool make_record(struct object *o, const char *path, uint64_t address,
+                        const struct bl_remap *r) {
+    if (image.late && !take_up_record(o, path, address, r))
         return false;
     if (!o->record)
         o->record = add_record(path);
@@ -364,6 +366,9 @@ static void treat(struct object *o, const struct window *w, struct bl_remap *r,
             got = BL_IMAGE_ANONYMOUS;
         note_reason(o->record, wrong);
     }
+    if (got > BL_IMAGE_FILE &&
+        (!o->record->replaced || o->record->replaced > r->start))
+        o->record->replaced = r->start;
     if (o->record->mechanism < got)
         o->record->mechanism = got;
 }
@@ -402,7 +407,8 @@ static void take_entry(struct object *objects, uint32_t *count,
     choose_units(o, w, segment, bias, &r);
     const uint64_t address =
         segment == o->elf.count ? e->start - e->offset : bias;
-    if (r.start >= r.end || (!o->record && !make_record(o, e->path, address)))
+    if (r.start >= r.end ||
+        (!o->record && !make_record(o, e->path, address, &r)))
         return;
     set_mapped(w, &r);
     o->record->unit_bytes += r.end - r.start;

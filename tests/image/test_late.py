@@ -4,6 +4,7 @@ first function is looked up; dlopen and dlsym do what they did for who calls."""
 
 from __future__ import annotations
 
+import json
 import subprocess
 import tempfile
 from pathlib import Path
@@ -113,12 +114,54 @@ def look(program: str, data: str, root: Path, threads: str) -> tuple[bool, str]:
     return good, told if good else f"{told}: {output!r} {said!r}"
 
 
+# One whose text is changed in memory, by nobody known, and whose data is not.
+CHANGED = r"""
+#include <fcntl.h>
+#include <unistd.h>
+__asm__(".section .rodata\nmany: .skip 8388608,1\n.text\n");
+void gap(void) { __asm__ volatile("jmp 1f\n.skip 8388608,0x90\n1:"); }
+__attribute__((constructor)) static void change(void) {
+    char c = (char)0x90;
+    pwrite(open("/proc/self/mem", O_RDWR), &c, 1, (long)(char *)gap + (4 << 20)); }
+int large(int x) { return x + 1; }
+"""
+
+OPENS = r"""
+#include <dlfcn.h>
+int main(int argc, char **argv) {
+    for (int i = 1; i < argc; i++) {
+        void *library = dlopen(argv[i], RTLD_NOW);
+        if (!library || !dlsym(library, "large")) return 1; }
+    return 0; }
+"""
+
+
+def changed(checks: Checks, scratch: Path, root: Path) -> None:
+    """What was done to a library is not forgotten when the next one comes."""
+    lines = scratch / "lines"
+    one = compile_c(scratch / "one.so", CHANGED, "-shared", "-fPIC")
+    two = compile_c(scratch / "two.so", LARGE, "-shared", "-fPIC")
+    program = compile_c(scratch / "opens", OPENS, "-ldl")
+    env = preloaded(root, BIGLEAF_REPORT=str(lines))
+
+    def look() -> tuple[bool, str]:
+        lines.unlink(missing_ok=True)
+        subprocess.run([program, one, two], env=env, check=True)
+        records = json.loads(lines.read_text())["image"]
+        found = [r for r in records if r["object"] == str(one)]
+        good = len(found) == 1 and 2 * found[0]["huge_bytes"] == found[0]["unit_bytes"] > 0
+        return good, f"a library of which half was left: {found}"
+
+    checks.expect_huge(look)
+
+
 def main() -> None:
     checks = Checks()
     with tempfile.TemporaryDirectory() as directory, shadow_root() as root:
         program, data = build(Path(directory))
         for threads in ("0", "1"):
             checks.expect_huge(lambda: look(program, data, root, threads))
+        changed(checks, Path(directory), root)
     checks.finish()
 
 
