@@ -25,6 +25,7 @@
 #define LEAST_PAUSE_MS 500
 #define MOST_PAUSE_MS 60000
 #define GLANCE_MS 500
+#define STUCK_GLANCE_MS 10
 #define PRIORITY (-10)
 #define COST_SHARE 100
 #define GAIN_BYTES (8 * BL_MIB)
@@ -138,14 +139,21 @@ static bool pause_for(const struct bl_attach *a, int signals,
     return poll(on, BL_ARRAY_LEN(on), milliseconds) > 0;
 }
 
+// What did not stop when it was asked to waits for this command once it does.
+static uint64_t glance_ms(void) {
+    return bl_hold_has_let_go() ? GLANCE_MS : STUCK_GLANCE_MS;
+}
+
 // Until the pause is over or the process has grown by an eighth.
 static bool pause_between(const struct bl_attach *a, int signals,
                           uint64_t pause_ms) {
     const uint64_t rss = bl_backing_total(&a->after).bytes;
-    for (uint64_t waited = 0; waited < pause_ms; waited += GLANCE_MS) {
+    uint64_t glance;
+    for (uint64_t waited = 0; waited < pause_ms; waited += glance) {
         struct bl_target now;
         const uint64_t left = pause_ms - waited;
-        if (pause_for(a, signals, (int)(left < GLANCE_MS ? left : GLANCE_MS)))
+        glance = glance_ms();
+        if (pause_for(a, signals, (int)(left < glance ? left : glance)))
             return false;
         if (bl_target_read(a->target.pid, &now) < 0 || now.state == 'Z')
             return false;

@@ -95,7 +95,7 @@ static const char *no_visitor(enum bl_hold_result result) {
     case BL_HOLD_STOPPED:
         return "has been stopped; let it go on first (kill -CONT)";
     case BL_HOLD_STUCK:
-        return "does not come to a stop; it was let go";
+        return "does not come to a stop; try again later";
     case BL_HOLD_UNFIT:
         return "cannot be made to call: no free bytes in its vdso, or code of "
                "a special kind";

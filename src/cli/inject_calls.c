@@ -93,7 +93,7 @@ static long grow_break(struct bl_inject_space *s, struct bl_trap_call *c,
     if ((uint64_t)got != ahead) // a limit, or something in the way
         got = bl_trap_brk(c, to);
     if ((uint64_t)got != ahead && (uint64_t)got != to)
-        return (long)s->asked;
+        return c->away ? got : (long)s->asked;
     s->real = (uint64_t)got;
     s->asked = to;
     // Begins where huge pages may begin, so that the area stays one.
@@ -273,14 +273,28 @@ static long grow_ours(struct bl_inject_space *s, struct bl_trap_call *c,
     return got;
 }
 
+// As if it had never been handed out.
+static void take_back(struct bl_inject_space *s, struct bl_trap_call *c,
+                      uint64_t at, uint64_t bytes) {
+    struct bl_inject_area *a = find_area(s, at, bytes);
+    const uint64_t real = a ? a->real : bl_align_up(bytes, BL_BASE_SIZE);
+    if (a)
+        forget_area(s, a);
+    if (a || !bl_inject_give(s, c, at, real))
+        bl_trap_unmap(c, at, real);
+}
+
 // Less than a unit is copied: its base pages would stay base pages where they
-// are moved to.
+// are moved to. Not what the program has protected, nor where it does not let
+// us at its memory (PR_SET_DUMPABLE).
 static long regrow(struct bl_inject_space *s, struct bl_trap_call *c,
                    struct bl_inject_count *count) {
     const uint64_t old = c->arguments[0];
     const uint64_t from = bl_align_up(c->arguments[1], BL_BASE_SIZE);
     const uint64_t asked = c->arguments[2];
     const uint64_t more = bl_align_up(asked, BL_BASE_SIZE) - from;
+    if (!bl_trap_is_writable(c, old))
+        return grow(s, c, from, asked, count);
     if (bl_inject_extend(s, old + from, more)) {
         count->answered++;
         return (long)old;
@@ -289,8 +303,10 @@ static long regrow(struct bl_inject_space *s, struct bl_trap_call *c,
                                      : map_units(s, c, asked);
     if (got == 0 || bl_inject_failed(got))
         return grow(s, c, from, asked, count);
-    if (bl_trap_copy(c, (uint64_t)got, old, from) != 0)
-        return -EFAULT;
+    if (bl_trap_copy(c, (uint64_t)got, old, from) != 0) {
+        take_back(s, c, (uint64_t)got, asked);
+        return grow(s, c, from, asked, count);
+    }
     if (!bl_inject_give(s, c, old, from))
         bl_trap_unmap(c, old, from);
     count->moves++;

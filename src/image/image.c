@@ -2,8 +2,9 @@
 //
 // Walks the mappings of this process, at start and again for libraries that
 // come later. What is mapped is believed to be the file at its path only where
-// device and inode agree, so a program that was upgraded while it starts is
-// copied from memory or left alone.
+// device and inode agree, or where that file, mapped once more, is listed under
+// the same; so a program that was upgraded while it starts is copied from
+// memory or left alone.
 //
 #include "image/image.h"
 
@@ -87,10 +88,17 @@ static bool is_same_file(const struct bl_file_facts *f,
     return f->inode == e->inode && major == e->major && minor == e->minor;
 }
 
+static bool is_listed_as(int fd, const struct bl_maps_entry *e) {
+    struct bl_maps_entry same;
+    return bl_maps_identify(fd, &same) && same.inode == e->inode &&
+           same.major == e->major && same.minor == e->minor;
+}
+
 // The handle, where it is what is mapped; else -1.
 static int keep_mapped(int fd, const struct bl_maps_entry *e,
                        struct bl_file_facts *facts) {
-    if (fd >= 0 && bl_file_facts(fd, facts) == 0 && is_same_file(facts, e))
+    if (fd >= 0 && bl_file_facts(fd, facts) == 0 &&
+        (is_same_file(facts, e) || is_listed_as(fd, e)))
         return fd;
     if (fd >= 0)
         bl_os_close(fd);
@@ -123,32 +131,42 @@ static bool is_data(const struct bl_elf *elf, const struct bl_maps_entry *e) {
     return false;
 }
 
+// Of a long path a record keeps the beginning.
+static bool has_path(const struct bl_image_record *r, const char *path) {
+    size_t n = 0;
+    while (n + 1 < sizeof r->path && path[n] && path[n] == r->path[n])
+        n++;
+    return n + 1 == sizeof r->path || path[n] == r->path[n];
+}
+
 static struct bl_image_record *find_record(const char *path, uint64_t address) {
     for (uint32_t i = 0; i < image.count; i++) {
         struct bl_image_record *r = &image.records[i];
-        if (r->address == address && bl_str_eq(r->path, path))
+        if (r->address == address && has_path(r, path))
             return r;
     }
     return NULL;
 }
 
-// In a walk that is not the first. Whose mapping was replaced is here again
-// only when the library was unloaded and came back.
-static bool take_up_record(struct object *o, const char *path,
-                           uint64_t address) {
-    o->record = find_record(path, address);
-    if (!o->record)
+// In a walk that is not the first. What was replaced is here again only when
+// the library was unloaded and came back; what was left has been dealt with.
+static bool take_up_record(struct object *o, const char *path, uint64_t address,
+                           const struct bl_remap *r) {
+    struct bl_image_record *known = find_record(path, address);
+    if (!known)
         return o->fd < 0 || !bl_shadow_is_one(path, &o->facts);
-    if (o->record->mechanism <= BL_IMAGE_FILE)
+    if (known->replaced < r->start || known->replaced >= r->end)
         return false;
-    o->record->unit_bytes = 0;
-    o->record->huge_bytes = 0;
+    known->unit_bytes = 0;
+    known->huge_bytes = 0;
+    o->record = known;
     return true;
 }
 
 // Only the program itself is ever placed before it starts.
-static bool make_record(struct object *o, const char *path, uint64_t address) {
-    if (image.late && !take_up_record(o, path, address))
+static bool make_record(struct object *o, const char *path, uint64_t address,
+                        const struct bl_remap *r) {
+    if (image.late && !take_up_record(o, path, address, r))
         return false;
     if (!o->record)
         o->record = add_record(path);
@@ -274,6 +292,18 @@ static const char *doubt(const struct object *o, const struct bl_remap *r,
     return NULL;
 }
 
+// A breakpoint of a debugger works in a copy too. One of the kernel's own
+// (uprobe) does not: it would end the program.
+static const char *probed(const struct object *o, const struct bl_remap *r) {
+    const int own = bl_file_has_private_pages((const void *)(uintptr_t)r->start,
+                                              r->end - r->start);
+    if (own < 0)
+        return "the kernel does not tell whether it was changed in memory";
+    return own == 0 || o->elf.text_relocations || bl_file_is_traced()
+               ? NULL
+               : "changed in memory, perhaps by a probe of the kernel (uprobe)";
+}
+
 static void note_reason(struct bl_image_record *record, const char *reason) {
     if (!record->reason)
         record->reason = reason;
@@ -309,10 +339,17 @@ static void set_mapped(const struct window *w, struct bl_remap *r) {
     r->offset = e->offset + (r->mapped_start - e->start);
 }
 
-static const char *copy_inside(const struct window *w, struct bl_remap *r) {
+// NULL, or why it was left.
+static const char *copy_inside(const struct object *o, const struct window *w,
+                               struct bl_remap *r) {
     set_inside(w, r);
     if (r->start >= r->end)
         return "only what is mapped can be copied";
+    const char *wrong = probed(o, r);
+    if (wrong) {
+        note_reason(o->record, wrong);
+        return wrong;
+    }
     set_mapped(w, r);
     return bl_remap_copy(r);
 }
@@ -325,10 +362,13 @@ static void treat(struct object *o, const struct window *w, struct bl_remap *r,
     if (!wrong)
         wrong = take_shadow(o, w, r, bias, &got);
     if (wrong) {
-        note_reason(o->record, wrong);
-        if (copy_inside(w, r) == NULL)
+        if (copy_inside(o, w, r) == NULL)
             got = BL_IMAGE_ANONYMOUS;
+        note_reason(o->record, wrong);
     }
+    if (got > BL_IMAGE_FILE &&
+        (!o->record->replaced || o->record->replaced > r->start))
+        o->record->replaced = r->start;
     if (o->record->mechanism < got)
         o->record->mechanism = got;
 }
@@ -360,11 +400,15 @@ static void take_entry(struct object *objects, uint32_t *count,
     };
     const uint32_t segment =
         o->wrong ? o->elf.count : segment_of(&o->elf, e, &bias);
+    // Read as data by a program that looks into ELF files.
+    if (segment == o->elf.count && !e->executable)
+        return;
     set_inside(w, &r);
     choose_units(o, w, segment, bias, &r);
     const uint64_t address =
         segment == o->elf.count ? e->start - e->offset : bias;
-    if (r.start >= r.end || (!o->record && !make_record(o, e->path, address)))
+    if (r.start >= r.end ||
+        (!o->record && !make_record(o, e->path, address, &r)))
         return;
     set_mapped(w, &r);
     o->record->unit_bytes += r.end - r.start;
@@ -372,8 +416,10 @@ static void take_entry(struct object *objects, uint32_t *count,
         note_reason(o->record, image.stay);
     else if (!o->placed)
         treat(o, w, &r, segment, bias);
-    else if (!bl_remap_is_huge_already(&r))
+    else if (!bl_remap_is_huge_already(&r) && !r.unknown)
         note_reason(o->record, bl_remap_no_huge_page);
+    if (r.unknown)
+        note_reason(o->record, bl_remap_not_told);
     o->record->huge_bytes += r.huge;
 }
 
@@ -393,7 +439,8 @@ static void take_all(const struct bl_maps *maps, struct object *objects) {
     while (more) {
         w.entry = next;
         more = bl_maps_next(&p, &next);
-        w.free_to = !more                      ? UINT64_MAX
+        w.free_to = !more && maps->cut         ? w.entry.end
+                    : !more                    ? UINT64_MAX
                     : is_hole(&next, &w.entry) ? next.end
                                                : next.start;
         if (is_candidate(&w))
@@ -407,6 +454,19 @@ static void take_all(const struct bl_maps *maps, struct object *objects) {
     }
 }
 
+// Only where a readable segment holds all of a note is there anything to read.
+static bool is_loaded(const Elf64_Phdr *note, const Elf64_Phdr *p,
+                      size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t from = note->p_vaddr - p[i].p_vaddr;
+        if (p[i].p_type == PT_LOAD && (p[i].p_flags & PF_R) &&
+            note->p_vaddr >= p[i].p_vaddr && from <= p[i].p_filesz &&
+            note->p_filesz <= p[i].p_filesz - from)
+            return true;
+    }
+    return false;
+}
+
 static bool is_program_marked(void) {
     size_t count;
     uint64_t bias;
@@ -414,7 +474,7 @@ static bool is_program_marked(void) {
     for (size_t i = 0; i < count; i++) {
         if (p[i].p_type == PT_LOAD && (p[i].p_flags & BL_ELF_WANTED))
             return true;
-        if (p[i].p_type == PT_NOTE && p[i].p_vaddr &&
+        if (p[i].p_type == PT_NOTE && is_loaded(&p[i], p, count) &&
             bl_elf_note_marks((const void *)(uintptr_t)(bias + p[i].p_vaddr),
                               p[i].p_filesz, p[i].p_align))
             return true;

@@ -50,6 +50,7 @@ struct bl_image_record {
     enum bl_image_mechanism mechanism;
     const char *reason;  // why not better, part of a sentence; NULL: it is best
     uint64_t address;    // load bias, or where the file's first byte would lie
+    uint64_t replaced;   // its lowest unit that was; 0: none
     uint64_t unit_bytes; // text and read-only data in whole 2 MiB units
     uint64_t huge_bytes; // of those, huge when start-up was over
     bool made;           // this process made the shadow

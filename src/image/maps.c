@@ -10,6 +10,19 @@
 // not expected at the start of a program, and what is cut is left alone.
 #define TEXT_CAPACITY (256 * BL_KIB)
 
+// What lies behind the last end of a line was cut off.
+static void split_lines(struct bl_maps *maps, size_t length) {
+    size_t end = 0;
+    for (size_t i = 0; i < length; i++) {
+        if (maps->text[i] != '\n')
+            continue;
+        maps->text[i] = '\0';
+        end = i + 1;
+    }
+    maps->text[end] = '\0';
+    maps->cut = length + 1 >= maps->bytes;
+}
+
 int bl_maps_read(int pid, struct bl_maps *out) {
     *out = (struct bl_maps){.bytes = TEXT_CAPACITY};
     out->text = bl_file_scratch(TEXT_CAPACITY);
@@ -18,6 +31,8 @@ int bl_maps_read(int pid, struct bl_maps *out) {
     const long got = bl_file_read_maps(pid, out->text, TEXT_CAPACITY);
     if (got < 0)
         bl_maps_free(out);
+    else
+        split_lines(out, (size_t)got);
     return got < 0 ? (int)got : 0;
 }
 
@@ -32,7 +47,7 @@ static const char *skip_spaces(const char *p) {
     return p;
 }
 
-// "start-end rwxp offset major:minor inode   path\n"
+// "start-end rwxp offset major:minor inode   path"
 static bool read_numbers(const char **p, struct bl_maps_entry *e) {
     uint64_t major;
     uint64_t minor;
@@ -59,19 +74,29 @@ static bool read_numbers(const char **p, struct bl_maps_entry *e) {
 
 bool bl_maps_next(const char **cursor, struct bl_maps_entry *out) {
     const char *p = *cursor;
-    *out = (struct bl_maps_entry){0};
+    *out = (struct bl_maps_entry){.path = ""};
     if (*p == '\0' || !read_numbers(&p, out))
         return false;
-    p = skip_spaces(p);
-    size_t n = 0;
-    for (; *p && *p != '\n'; p++) {
-        if (n + 1 < sizeof out->path)
-            out->path[n++] = *p;
-    }
-    out->path[n] = '\0';
-    // A last line without its end was cut off.
-    if (*p != '\n')
-        return false;
+    out->path = skip_spaces(p);
+    for (p = out->path; *p; p++)
+        ;
     *cursor = p + 1;
     return true;
+}
+
+bool bl_maps_identify(int fd, struct bl_maps_entry *out) {
+    struct bl_maps maps;
+    bool found = false;
+    char *const at = bl_file_scratch(BL_BASE_SIZE);
+    if (!at)
+        return false;
+    if (bl_file_map_over(at, BL_BASE_SIZE, BL_FILE_READ, fd, 0, false) == 0 &&
+        bl_maps_read(0, &maps) == 0) {
+        for (const char *p = maps.text; !found && bl_maps_next(&p, out);)
+            found = out->start <= (uintptr_t)at && (uintptr_t)at < out->end;
+        bl_maps_free(&maps);
+    }
+    bl_file_scratch_free(at, BL_BASE_SIZE);
+    out->path = "";
+    return found;
 }

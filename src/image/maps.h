@@ -8,8 +8,6 @@
 
 #include "base/base.h"
 
-#define BL_MAPS_PATH 256
-
 struct bl_maps_entry {
     uint64_t start;
     uint64_t end;
@@ -21,13 +19,14 @@ struct bl_maps_entry {
     bool writable;
     bool executable;
     bool shared;
-    char path[BL_MAPS_PATH]; // "" for none; cut, never in the middle of use
+    const char *path; // "" for none; lives as long as the list
 };
 
 // The whole list in one piece of scratch memory. pid 0: this process.
 struct bl_maps {
-    char *text;
+    char *text;   // its lines, each ended by a NUL, and an empty one
     size_t bytes; // of the scratch memory
+    bool cut;     // there are more
 };
 
 // 0 or -errno.
@@ -37,5 +36,9 @@ void bl_maps_free(struct bl_maps *maps);
 // Reads the entry at *cursor (first: maps->text) and moves it on; false at
 // the end.
 bool bl_maps_next(const char **cursor, struct bl_maps_entry *out);
+
+// How the list of this process names an open file: on btrfs, and on overlayfs
+// before Linux 6.8, not by the device that fstat says. False: no telling.
+bool bl_maps_identify(int fd, struct bl_maps_entry *out);
 
 #endif

@@ -20,6 +20,7 @@
 #include "os/trace.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -63,15 +64,18 @@ static unsigned protection_of(const struct bl_elf_segment *s) {
            (s->flags & PF_X ? BL_FILE_EXECUTE : 0u);
 }
 
+static bool is_same(const struct bl_maps_entry *a,
+                    const struct bl_maps_entry *b) {
+    return a->inode == b->inode && a->major == b->major && a->minor == b->minor;
+}
+
 // Where the kernel put the program, and whether all there is the program's.
-static bool find_image(struct place *p, const struct bl_maps *maps) {
+static bool find_image_as(struct place *p, const struct bl_maps *maps,
+                          const struct bl_maps_entry *own) {
     struct bl_maps_entry e;
-    uint32_t major;
-    uint32_t minor;
     bool found = false;
-    bl_file_device_parts(p->facts.device, &major, &minor);
     for (const char *c = maps->text; bl_maps_next(&c, &e);) {
-        if (e.inode != p->facts.inode || e.major != major || e.minor != minor)
+        if (!is_same(&e, own))
             continue;
         if (!found)
             p->bias = e.start - p->elf.low;
@@ -82,8 +86,7 @@ static bool find_image(struct place *p, const struct bl_maps *maps) {
     const uint64_t low = p->elf.low + p->bias;
     const uint64_t high = p->elf.high + p->bias;
     for (const char *c = maps->text; bl_maps_next(&c, &e);) {
-        const bool program =
-            e.inode == p->facts.inode && e.major == major && e.minor == minor;
+        const bool program = is_same(&e, own);
         const bool inside = e.start >= low && e.end <= high;
         const bool outside = e.end <= low || e.start >= high;
         const bool fits =
@@ -92,6 +95,13 @@ static bool find_image(struct place *p, const struct bl_maps *maps) {
             return false;
     }
     return true;
+}
+
+static bool find_image(struct place *p, const struct bl_maps *maps) {
+    struct bl_maps_entry own = {.inode = p->facts.inode};
+    bl_file_device_parts(p->facts.device, &own.major, &own.minor);
+    return find_image_as(p, maps, &own) ||
+           (bl_maps_identify(p->file, &own) && find_image_as(p, maps, &own));
 }
 
 static bool find_call(struct place *p, const struct bl_maps *maps) {
@@ -194,7 +204,7 @@ static void hand_down(struct place *p) {
 
 // The program opens its shadow itself where it was handed none.
 static const char *open_shadow(struct place *p) {
-    char path[BL_MAPS_PATH];
+    char path[PATH_MAX];
     const uint64_t phase = p->bias % BL_HUGE_SIZE;
     if (p->early)
         return phase == 0 ? NULL : "mapped otherwise than its headers say";
@@ -304,8 +314,10 @@ static long close_one(struct place *p, int *fd) {
     return result;
 }
 
-// The program shall find nothing of ours open.
+// The program shall find nothing of ours open, where it can be made to call.
 static long close_there(struct place *p) {
+    if (!p->trace.call_address)
+        return 0;
     const long shadow = close_one(p, &p->shadow_fd);
     const long program = close_one(p, &p->program_fd);
     return shadow < 0 ? shadow : program;
@@ -561,7 +573,9 @@ static const char *need_none(const struct place *p) {
         if (p->elf.segments[i].align > align)
             align = p->elf.segments[i].align;
     }
-    if (!p->elf.position_independent || align % BL_HUGE_SIZE == 0)
+    // The kernel heeds alignment since Linux 5.10.
+    if (!p->elf.position_independent ||
+        (align >= BL_HUGE_SIZE && bl_file_kernel_is_at_least(5, 10)))
         return "the runtime can do it";
     return p->random ? NULL : "the runtime can do it";
 }

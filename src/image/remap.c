@@ -6,6 +6,7 @@
 
 const char bl_remap_no_huge_page[] =
     "the kernel had no huge page for the shadow";
+const char bl_remap_not_told[] = "the kernel does not tell what is huge";
 
 static void *address(const struct bl_remap *r) {
     return (void *)(uintptr_t)r->start;
@@ -16,6 +17,7 @@ static size_t length(const struct bl_remap *r) { return r->end - r->start; }
 static void read_huge(struct bl_remap *r) {
     const int64_t huge = bl_file_huge_bytes(address(r), length(r));
     r->huge = huge < 0 ? 0 : (uint64_t)huge;
+    r->unknown = huge < 0;
 }
 
 // A kernel that refuses to replace a mapping may have taken the old one down
@@ -72,16 +74,17 @@ const char *bl_remap_file(struct bl_remap *r, int shadow, uint64_t offset,
     return collapsed < 0 ? bl_remap_no_huge_page : NULL;
 }
 
-// The first unit, filled: without huge pages the rest would be copied in vain.
-static bool is_unit_huge(unsigned char *copy) {
-    return bl_file_huge_bytes(copy, BL_HUGE_SIZE) != 0 ||
+// The first unit, all that is filled: without huge pages the rest would be
+// copied in vain.
+static bool is_unit_huge(unsigned char *copy, const struct bl_remap *r) {
+    return bl_file_huge_bytes(copy, length(r)) == (int64_t)BL_HUGE_SIZE ||
            bl_os.collapse(copy, BL_HUGE_SIZE) == 0;
 }
 
 static const char *fill_copy(unsigned char *copy, const struct bl_remap *r) {
     bl_os.advise_huge(copy, length(r));
     __builtin_memcpy(copy, address(r), BL_HUGE_SIZE);
-    if (!is_unit_huge(copy))
+    if (!is_unit_huge(copy, r))
         return "the kernel had no huge page for a copy";
     __builtin_memcpy(copy + BL_HUGE_SIZE,
                      (unsigned char *)address(r) + BL_HUGE_SIZE,

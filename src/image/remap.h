@@ -23,10 +23,12 @@ struct bl_remap {
     int file;            // the mapped file, to put back; -1: not to be had
     uint64_t offset;     // of `mapped_start` in it
     uint64_t huge;       // out: bytes huge afterwards
+    bool unknown;        // out: the kernel does not tell; `huge` is 0
     bool shadowed;       // out: the shadow is mapped, huge or not
 };
 
-extern const char bl_remap_no_huge_page[]; // a reason
+extern const char bl_remap_no_huge_page[]; // reasons
+extern const char bl_remap_not_told[];
 
 // Maps `shadow` at `offset` over the units; `pool`: it is on hugetlbfs. NULL,
 // or why it was left.

@@ -281,8 +281,10 @@ static void read_field(struct bl_mapping *m, const char *line) {
     }
     if (!bl_read_u64(&value, &x))
         return;
-    if (bl_str_starts(line, "THPeligible:"))
+    if (bl_str_starts(line, "THPeligible:")) {
         m->eligible = x != 0;
+        m->told = true;
+    }
     for (size_t i = 0; i < BL_ARRAY_LEN(fields); i++) {
         if (bl_str_starts(line, fields[i].name))
             *(uint64_t *)(void *)((char *)m + fields[i].at) += x * BL_KIB;
@@ -338,7 +340,7 @@ enum bl_cause bl_mapping_cause(const struct bl_mapping *m, uint64_t *plain) {
         return BL_CAUSE_REFUSED;
     if (bl_align_up(m->start, BL_HUGE_SIZE) + BL_HUGE_SIZE > m->end)
         return BL_CAUSE_SMALL;
-    if (!m->eligible)
+    if (m->told ? !m->eligible : !m->advised)
         return BL_CAUSE_UNADVISED;
     return *plain < BL_HUGE_SIZE ? BL_CAUSE_TAIL : BL_CAUSE_SHORTAGE;
 }

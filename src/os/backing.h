@@ -87,6 +87,7 @@ struct bl_mapping {
     bool advised;       // MADV_HUGEPAGE
     bool refused;       // MADV_NOHUGEPAGE
     bool eligible;      // THPeligible: 1
+    bool told;          // whether it is (Linux 5.0)
     const char *path;   // "" for anonymous memory; cut at 255 bytes
     const char *object; // what to call it in a report
 };

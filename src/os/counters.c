@@ -63,27 +63,39 @@ struct bl_counters {
 // Event code, unit mask in the next byte; as the makers' manuals number them.
 struct family {
     const char *vendor;
-    unsigned first_model, last_model; // of `family_number`; 0, ~0: all
-    unsigned family_number;
+    unsigned number;          // 0: all families
+    unsigned char models[20]; // of it; none: all that no other entry names
     struct bl_counter_event events[8];
 };
 
 static const struct family families[] = {
-    // Golden Cove and its successors moved the events.
+    // Golden Cove and its successors moved the events: Sapphire, Emerald and
+    // Granite Rapids, Alder, Raptor, Meteor, Arrow, Lunar and Panther Lake. Not
+    // all that is new is of these: small cores did not, and some later models
+    // are Skylake.
     {"GenuineIntel",
-     0x8f,
-     ~0u,
      6,
+     {0x8f, 0xcf, 0xad, 0xae, 0x97, 0x9a, 0xb7, 0xba, 0xbf, 0xaa, 0xac, 0xb5,
+      0xc5, 0xc6, 0xbd, 0xcc},
      {{"dtlb_load_misses.walk_completed", BL_COUNTER_RAW, 0x0e12},
       {"dtlb_load_misses.stlb_hit", BL_COUNTER_RAW, 0x2012},
       {"dtlb_load_misses.walk_pending", BL_COUNTER_RAW, 0x1012},
       {"dtlb_store_misses.walk_completed", BL_COUNTER_RAW, 0x0e13},
       {"itlb_misses.walk_completed", BL_COUNTER_RAW, 0x0e11},
       {"itlb_misses.walk_pending", BL_COUNTER_RAW, 0x1011}}},
+    // Haswell and Broadwell count hits by the size of the page.
     {"GenuineIntel",
-     0,
-     ~0u,
      6,
+     {0x3c, 0x3f, 0x45, 0x46, 0x3d, 0x47, 0x4f, 0x56},
+     {{"dtlb_load_misses.walk_completed", BL_COUNTER_RAW, 0x0e08},
+      {"dtlb_load_misses.stlb_hit", BL_COUNTER_RAW, 0x6008},
+      {"dtlb_load_misses.walk_duration", BL_COUNTER_RAW, 0x1008},
+      {"dtlb_store_misses.walk_completed", BL_COUNTER_RAW, 0x0e49},
+      {"itlb_misses.walk_completed", BL_COUNTER_RAW, 0x0e85},
+      {"itlb_misses.walk_duration", BL_COUNTER_RAW, 0x1085}}},
+    {"GenuineIntel",
+     6,
+     {0},
      {{"dtlb_load_misses.walk_completed", BL_COUNTER_RAW, 0x0e08},
       {"dtlb_load_misses.stlb_hit", BL_COUNTER_RAW, 0x2008},
       {"dtlb_load_misses.walk_pending", BL_COUNTER_RAW, 0x1008},
@@ -92,16 +104,14 @@ static const struct family families[] = {
       {"itlb_misses.walk_pending", BL_COUNTER_RAW, 0x1085}}},
     {"AuthenticAMD",
      0,
-     ~0u,
-     0,
+     {0},
      {{"ls_l1_d_tlb_miss.all_l2_miss", BL_COUNTER_RAW, 0xf045},
       {"ls_l1_d_tlb_miss.all", BL_COUNTER_RAW, 0xff45},
       {"bp_l1_tlb_miss_l2_tlb_hit", BL_COUNTER_RAW, 0x0084},
       {"bp_l1_tlb_miss_l2_tlb_miss", BL_COUNTER_RAW, 0x0785}}},
     {"ARM",
      0,
-     ~0u,
-     0,
+     {0},
      {{"dtlb_walk", BL_COUNTER_RAW, 0x34},
       {"l1d_tlb_refill", BL_COUNTER_RAW, 0x05},
       {"l2d_tlb_refill", BL_COUNTER_RAW, 0x2d},
@@ -112,12 +122,6 @@ static const struct bl_counter_event generic[] = {
     {"dTLB-load-misses", BL_COUNTER_CACHE, CACHE(DTLB, READ)},
     {"dTLB-store-misses", BL_COUNTER_CACHE, CACHE(DTLB, WRITE)},
     {"iTLB-load-misses", BL_COUNTER_CACHE, CACHE(ITLB, READ)}};
-
-struct processor {
-    char vendor[32];
-    unsigned family;
-    unsigned model;
-};
 
 // What stands behind "key<blanks>: " on a line; NULL: another key does.
 static const char *value_of(const char *line, const char *key) {
@@ -134,11 +138,11 @@ static void copy_word(char *out, size_t capacity, const char *from) {
     bl_text_bytes(&t, from, strcspn(from, " \t\n"));
 }
 
-static void read_processor(struct processor *p) {
+static void read_processor(struct bl_counter_processor *p) {
     char line[256];
     const char *value;
     FILE *in = fopen("/proc/cpuinfo", "re");
-    *p = (struct processor){0};
+    *p = (struct bl_counter_processor){0};
     while (in && fgets(line, sizeof line, in) && line[0] != '\n') {
         if ((value = value_of(line, "vendor_id")))
             copy_word(p->vendor, sizeof p->vendor, value);
@@ -161,9 +165,30 @@ static size_t copy_events(const struct bl_counter_event *from, size_t most,
     return n;
 }
 
+static bool is_of(const struct bl_counter_processor *p,
+                  const struct family *f) {
+    if (strcmp(f->vendor, p->vendor) != 0 ||
+        (f->number != 0 && f->number != p->family))
+        return false;
+    bool named = f->models[0] == 0;
+    for (size_t i = 0; i < BL_ARRAY_LEN(f->models) && f->models[i]; i++)
+        named |= f->models[i] == p->model;
+    return named;
+}
+
+size_t bl_counters_of(const struct bl_counter_processor *p,
+                      struct bl_counter_event *out) {
+    for (size_t i = 0; i < BL_ARRAY_LEN(families); i++) {
+        const struct family *f = &families[i];
+        if (is_of(p, f))
+            return copy_events(f->events, BL_ARRAY_LEN(f->events), out);
+    }
+    return copy_events(generic, BL_ARRAY_LEN(generic), out);
+}
+
 size_t bl_counters_of_processor(struct bl_counter_event *out, char *processor,
                                 size_t capacity) {
-    struct processor p;
+    struct bl_counter_processor p;
     read_processor(&p);
     struct bl_text text;
     bl_text_init(&text, processor, capacity);
@@ -172,14 +197,7 @@ size_t bl_counters_of_processor(struct bl_counter_event *out, char *processor,
     bl_text_u64(&text, p.family);
     bl_text_str(&text, " model ");
     bl_text_u64(&text, p.model);
-    for (size_t i = 0; i < BL_ARRAY_LEN(families); i++) {
-        const struct family *f = &families[i];
-        if (strcmp(f->vendor, p.vendor) == 0 && p.model >= f->first_model &&
-            p.model <= f->last_model &&
-            (f->family_number == 0 || f->family_number == p.family))
-            return copy_events(f->events, BL_ARRAY_LEN(f->events), out);
-    }
-    return copy_events(generic, BL_ARRAY_LEN(generic), out);
+    return bl_counters_of(&p, out);
 }
 
 static int open_event(struct perf_event_attr *a, int processor) {
@@ -371,15 +389,20 @@ struct bl_counters *bl_counters_open(const struct bl_counter_event *events,
     return c;
 }
 
-static uint64_t read_count(int fd) {
-    struct {
-        uint64_t count, enabled, running;
-    } x;
-    if (fd < 0 || read(fd, &x, sizeof x) != (ssize_t)sizeof x)
+uint64_t bl_counter_value(const struct bl_counter_reading *r) {
+    if (r->running == 0 && r->enabled > 0)
         return UINT64_MAX;
-    if (x.running == 0 || x.running >= x.enabled)
-        return x.count;
-    return (uint64_t)((double)x.count * (double)x.enabled / (double)x.running);
+    if (r->running >= r->enabled)
+        return r->count;
+    return (uint64_t)((double)r->count * (double)r->enabled /
+                      (double)r->running);
+}
+
+static uint64_t read_count(int fd) {
+    struct bl_counter_reading r;
+    if (fd < 0 || read(fd, &r, sizeof r) != (ssize_t)sizeof r)
+        return UINT64_MAX;
+    return bl_counter_value(&r);
 }
 
 static int by_time(const void *a, const void *b) {

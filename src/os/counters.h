@@ -32,10 +32,28 @@ struct bl_counter_event {
     uint64_t config;
 };
 
+// As /proc/cpuinfo has it; vendor "ARM" of all that Arm designed.
+struct bl_counter_processor {
+    char vendor[32];
+    unsigned family;
+    unsigned model;
+};
+
+// TLB events of a processor, at most eight, the one to be sampled first.
+size_t bl_counters_of(const struct bl_counter_processor *processor,
+                      struct bl_counter_event *out);
 // TLB events of this machine's processor, the one to be sampled first; their
 // number.
 size_t bl_counters_of_processor(struct bl_counter_event *out, char *processor,
                                 size_t capacity);
+
+// As the kernel gives it; in ns it was enabled, and ran.
+struct bl_counter_reading {
+    uint64_t count, enabled, running;
+};
+
+// Scaled up to all of the time; UINT64_MAX where it never ran.
+uint64_t bl_counter_value(const struct bl_counter_reading *reading);
 
 struct bl_counters;
 

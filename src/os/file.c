@@ -311,6 +311,18 @@ uint32_t bl_file_user(void) { return (uint32_t)bl_syscall0(SYS_geteuid); }
 
 bool bl_file_has_raised_privileges(void) { return getauxval(AT_SECURE) != 0; }
 
+bool bl_file_is_traced(void) {
+    static const char key[] = "\nTracerPid:\t";
+    char text[4096];
+    if (bl_os_read_file("/proc/self/status", text, sizeof text) <= 0)
+        return false;
+    for (const char *p = text; *p; p++) {
+        if (bl_str_starts(p, key))
+            return p[sizeof key - 1] != '0';
+    }
+    return false;
+}
+
 // The link count of a process's task directory is 2 and its threads.
 uint32_t bl_file_thread_count(void) {
     struct stat s;

@@ -111,10 +111,10 @@ int bl_file_protect(void *at, size_t bytes, unsigned protection);
 bool bl_file_is_mapped(void *at, size_t bytes);
 
 // 1 where base pages of the range are the process's own (written to: a
-// breakpoint, a text relocation), 0 where all is the file's.
+// breakpoint, a text relocation), or may be; 0 where all is the file's; -errno.
 int bl_file_has_private_pages(const void *at, size_t bytes);
-// Bytes of the range mapped by 2 MiB entries now; -errno where the kernel
-// cannot say (before Linux 6.7).
+// Bytes of the range, of whole base pages, mapped by 2 MiB entries now; -errno
+// where the kernel does not say. Needs 6 KiB of stack.
 int64_t bl_file_huge_bytes(const void *at, size_t bytes);
 
 // /proc/PID/maps (pid 0: this process), ended with a NUL: its length.
@@ -134,6 +134,8 @@ const void *bl_file_program_headers(size_t *count, uint64_t *bias);
 // All signals of this thread, and back to what they were.
 uint64_t bl_file_block_signals(void);
 void bl_file_restore_signals(uint64_t before);
+// A debugger holds this process.
+bool bl_file_is_traced(void);
 // Threads of this process; 0 where /proc does not say.
 uint32_t bl_file_thread_count(void);
 

@@ -9,6 +9,7 @@
 //
 #include "os/file.h"
 
+#include "os/backing.h"
 #include "os/os.h"
 #include "os/pagemap.h"
 #include "os/syscall.h"
@@ -116,11 +117,30 @@ bool bl_file_is_mapped(void *at, size_t bytes) {
     return true;
 }
 
+struct private_range {
+    uint64_t start;
+    uint64_t end;
+    bool found;
+};
+
+static void look_for_private(const struct bl_mapping *m, void *context) {
+    struct private_range *r = context;
+    r->found |= m->start < r->end && m->end > r->start && m->anonymous;
+}
+
+// Where the program's file may not be read, pagemap may not either.
+static int has_private_mappings(const void *at, size_t bytes) {
+    struct private_range range = {(uintptr_t)at, (uintptr_t)at + bytes, false};
+    struct bl_backing all;
+    const int error = bl_backing_read(0, &all, look_for_private, &range);
+    return error < 0 ? error : range.found;
+}
+
 int bl_file_has_private_pages(const void *at, size_t bytes) {
     uint64_t entries[PAGEMAP_BATCH];
     const int fd = bl_file_open("/proc/self/pagemap");
     if (fd < 0)
-        return fd;
+        return has_private_mappings(at, bytes);
     const uint64_t first = (uintptr_t)at / BL_BASE_SIZE;
     const uint64_t count = bytes / BL_BASE_SIZE;
     int result = 0;
@@ -141,6 +161,43 @@ int bl_file_has_private_pages(const void *at, size_t bytes) {
     return result;
 }
 
+struct huge_range {
+    uint64_t start;
+    uint64_t end;
+    uint64_t huge;
+    bool unclear; // of some mapping, where in it its huge pages lie
+};
+
+// The kernel counts by mappings. Only their whole units can be huge: where all
+// of these lie in the range, or all are huge, or none is, the count tells.
+static void add_mapping(const struct bl_mapping *m, void *context) {
+    struct huge_range *r = context;
+    const uint64_t first = bl_align_up(m->start, BL_HUGE_SIZE);
+    const uint64_t last = bl_align_down(m->end, BL_HUGE_SIZE);
+    const uint64_t start = first > r->start ? first : r->start;
+    const uint64_t end = last < r->end ? last : r->end;
+    const uint64_t huge = m->huge + m->hugetlb;
+    if (start >= end || huge == 0)
+        return;
+    if (start == first && end == last)
+        r->huge += huge;
+    else if (huge == last - first)
+        r->huge += end - start;
+    else
+        r->unclear = true;
+}
+
+static int64_t huge_bytes_of_mappings(uint64_t start, uint64_t end) {
+    struct huge_range range = {.start = start, .end = end};
+    struct bl_backing all;
+    const int error = bl_backing_read(0, &all, add_mapping, &range);
+    if (error < 0)
+        return error;
+    return range.unclear ? -ENODATA : (int64_t)range.huge;
+}
+
+// Before Linux 6.7, or where a filter refuses the scan, by the list of all
+// mappings.
 int64_t bl_file_huge_bytes(const void *at, size_t bytes) {
     struct scan_region regions[SCAN_REGIONS];
     const uint64_t end = (uintptr_t)at + bytes;
@@ -155,7 +212,7 @@ int64_t bl_file_huge_bytes(const void *at, size_t bytes) {
     };
     const int fd = bl_file_open("/proc/self/pagemap");
     if (fd < 0)
-        return fd;
+        return huge_bytes_of_mappings((uintptr_t)at, end);
     int64_t sum = 0;
     long found = 0;
     do {
@@ -165,7 +222,7 @@ int64_t bl_file_huge_bytes(const void *at, size_t bytes) {
         scan.start = scan.walk_end;
     } while (found > 0 && scan.start < end);
     bl_os_close(fd);
-    return found < 0 ? found : sum;
+    return found < 0 ? huge_bytes_of_mappings((uintptr_t)at, end) : sum;
 }
 
 long bl_file_read_maps(int pid, char *buffer, size_t capacity) {

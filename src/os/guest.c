@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "os/guest.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
@@ -16,14 +17,22 @@ static bool within_limit(uint64_t size) {
     return getrlimit(RLIMIT_FSIZE, &limit) != 0 || size <= limit.rlim_cur;
 }
 
+// A signal may break it off.
+static bool reserve(int fd, uint64_t offset, size_t bytes) {
+    int error;
+    do
+        error = posix_fallocate(fd, (off_t)offset, (off_t)bytes);
+    while (error == EINTR);
+    return error == 0;
+}
+
 void *bl_guest_extend(const char *path, uint64_t offset, size_t bytes) {
     const int how = offset == 0 ? O_CREAT | O_EXCL : 0;
     const int fd = open(path, O_RDWR | O_CLOEXEC | how, 0600);
     if (fd < 0)
         return NULL;
     void *at = MAP_FAILED;
-    if (within_limit(offset + bytes) &&
-        posix_fallocate(fd, (off_t)offset, (off_t)bytes) == 0)
+    if (within_limit(offset + bytes) && reserve(fd, offset, bytes))
         at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
                   (off_t)offset);
     close(fd);

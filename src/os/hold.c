@@ -185,7 +185,24 @@ static enum bl_hold_result await_interrupt(int pid, int tid) {
     }
 }
 
+// The thread that did not stop in time; 0: none.
+static int stuck;
+
+bool bl_hold_has_let_go(void) {
+    int status;
+    const int got = stuck ? waitpid(stuck, &status, __WALL | WNOHANG) : -1;
+    if (got == 0)
+        return false;
+    if (got > 0 && WIFSTOPPED(status))
+        ptrace(PTRACE_DETACH, stuck, 0,
+               (long)(status >> 16 ? 0 : WSTOPSIG(status)));
+    stuck = 0;
+    return true;
+}
+
 static enum bl_hold_result seize(int pid, int tid) {
+    if (!bl_hold_has_let_go())
+        return BL_HOLD_STUCK;
     if (ptrace(PTRACE_SEIZE, tid, 0, PTRACE_O_TRACESYSGOOD) != 0)
         return errno == ESRCH || bl_target_has_ended(pid, tid) ? BL_HOLD_AGAIN
                                                                : BL_HOLD_DENIED;
@@ -194,6 +211,8 @@ static enum bl_hold_result seize(int pid, int tid) {
     const enum bl_hold_result result = await_interrupt(pid, tid);
     if (result == BL_HOLD_STOPPED)
         ptrace(PTRACE_DETACH, tid, 0, 0);
+    if (result == BL_HOLD_STUCK)
+        stuck = tid;
     return result;
 }
 
@@ -224,7 +243,8 @@ static enum bl_hold_result examine(struct bl_hold *h, int tid) {
     if (ptrace(PTRACE_GETREGS, tid, 0, &r) != 0 ||
         ptrace(PTRACE_GETSIGMASK, tid, sizeof h->mask, &h->mask) != 0)
         return see_end(h->pid, tid);
-    if (in_sequence(tid, r.rip))
+    // A thread of the kernel's that works for the program is nowhere in it.
+    if (r.rip == 0 || in_sequence(tid, r.rip))
         return BL_HOLD_AGAIN;
     if (r.cs != LONG_MODE_CODE || dispatches_calls(tid))
         return BL_HOLD_UNFIT;
@@ -319,5 +339,9 @@ void bl_hold_release(struct bl_hold *h, int signal) {
     ptrace(PTRACE_DETACH, h->tid, 0, (long)signal);
     note_end(h);
 }
+
+#else
+
+bool bl_hold_has_let_go(void) { return true; }
 
 #endif

@@ -8,7 +8,7 @@
 // in a system call, that call has been broken off in the way the kernel would
 // take it up again, and it is taken up when the thread is let go. Nothing of a
 // thread in a restartable sequence (rseq) is touched: the kernel would not
-// abort it.
+// abort it. Which thread is in one the kernel tells since Linux 5.13.
 //
 #ifndef BL_OS_HOLD_H
 #define BL_OS_HOLD_H
@@ -22,7 +22,7 @@ enum bl_hold_result {
     BL_HOLD_DENIED,  // the kernel refuses to trace it
     BL_HOLD_DEEP,    // all threads are in uninterruptible sleep
     BL_HOLD_STOPPED, // by job control
-    BL_HOLD_STUCK,   // did not stop, and is let go when this command ends
+    BL_HOLD_STUCK,   // one did not stop, see `bl_hold_has_let_go`
     BL_HOLD_UNFIT,   // no call can be made in it
     BL_HOLD_FULL,    // it may have no further thread
     BL_HOLD_BUSY     // a thread of another bigleaf is still in it
@@ -49,6 +49,11 @@ enum bl_hold_result bl_hold_begin(struct bl_hold *h, int pid);
 // Whether a thread of `pid` goes on within these bytes, or may: one that
 // cannot be asked. Those that run are stopped for a moment.
 bool bl_hold_any_within(int pid, uint64_t start, uint64_t bytes);
+
+// A thread that did not stop in time (BL_HOLD_STUCK) stops as soon as it can,
+// and has to be let go then: true where there is none, or it has just been.
+// Until then nobody is held.
+bool bl_hold_has_let_go(void);
 
 // Waits for its next stop. False: it has ended.
 bool bl_hold_wait(struct bl_hold *h, int *status);

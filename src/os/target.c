@@ -30,7 +30,11 @@
 
 #define UNIT_PAGES (BL_HUGE_SIZE / BL_BASE_SIZE)
 #define MOST_THREADS 4096
-#define KERNEL_THREAD 0x00200000 // PF_KTHREAD
+// Of a thread's flags: one of the kernel's; and one that works for the program
+// but never runs its code, of io_uring (PF_IO_WORKER, Linux 5.12) or vhost
+// (PF_USER_WORKER, 6.4).
+#define KERNEL_THREAD 0x00200000
+#define KERNEL_WORKER 0x00004010
 
 // What stands behind "Name:" at the beginning of a line; NULL: no such line.
 static const char *value_of(const char *text, const char *name) {
@@ -72,20 +76,25 @@ static void read_program(struct bl_target *t) {
     bl_os_close(fd);
 }
 
-// By its flags, the seventh word behind the name in brackets.
-static bool is_kernel_thread(int pid) {
-    char path[BL_PROC_PATH];
-    char text[512];
+// In a text of /proc/PID/stat the seventh word behind the name in brackets.
+static uint64_t flags_of(const char *text) {
     uint64_t flags = 0;
-    if (bl_os_read_file(bl_os_proc_path(path, pid, 0, "/stat"), text,
-                        sizeof text) <= 0)
-        return false;
     const char *p = strrchr(text, ')');
     for (int word = 0; p && word < 7; word++) {
         p = strchr(p, ' ');
         p += p != NULL;
     }
-    return p && bl_read_u64(&p, &flags) && (flags & KERNEL_THREAD);
+    if (p)
+        bl_read_u64(&p, &flags);
+    return flags;
+}
+
+static bool is_kernel_thread(int pid) {
+    char path[BL_PROC_PATH];
+    char text[512];
+    return bl_os_read_file(bl_os_proc_path(path, pid, 0, "/stat"), text,
+                           sizeof text) > 0 &&
+           (flags_of(text) & KERNEL_THREAD);
 }
 
 int bl_target_read(int pid, struct bl_target *out) {
@@ -171,7 +180,7 @@ static enum bl_calm calm_of(int pid, int tid) {
         return BL_CALM_ENDED;
     const char *p = strrchr(text, ')');
     const char state = (char)(p && p[1] ? p[2] : 0);
-    if (state == 'Z' || state == 'X')
+    if (state == 'Z' || state == 'X' || (flags_of(text) & KERNEL_WORKER))
         return BL_CALM_ENDED;
     if (state == 'T' || state == 't')
         return BL_CALM_STOPPED;
@@ -348,13 +357,33 @@ int bl_target_collapse(int handle, uint64_t start, uint64_t bytes) {
     return done < 0 ? (int)done : 0;
 }
 
+// The last of its numbers is that in its own namespace; with that one's name it
+// is the same for all who see the process, and no other's.
+static void put_identity(struct bl_text *t, int pid) {
+    char path[BL_PROC_PATH];
+    char text[8192];
+    char space[64];
+    uint64_t number = (uint64_t)pid;
+    if (bl_os_read_file(bl_os_proc_path(path, pid, 0, "/status"), text,
+                        sizeof text) > 0) {
+        const char *p = value_of(text, "NSpid:");
+        while (p && bl_read_u64(&p, &number))
+            p += strspn(p, " \t");
+    }
+    const ssize_t n =
+        readlink(bl_os_proc_path(path, pid, 0, "/ns/pid"), space, sizeof space);
+    bl_text_u64(t, number);
+    bl_text_char(t, '-');
+    bl_text_bytes(t, space, n > 0 ? (size_t)n : 0);
+}
+
 int bl_target_claim(int pid) {
     struct sockaddr_un name = {.sun_family = AF_UNIX};
     struct bl_text t;
     // The NUL in front makes it a name that is no file.
     bl_text_init(&t, name.sun_path + 1, sizeof name.sun_path - 1);
     bl_text_str(&t, "bigleaf-attach-");
-    bl_text_i64(&t, pid);
+    put_identity(&t, pid);
     const size_t length = offsetof(struct sockaddr_un, sun_path) + 1 + t.len;
     const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0)

@@ -40,7 +40,7 @@ enum bl_calm {
     BL_CALM_EINTR, // in one that ends with EINTR, as it does after a SIGSTOP
     BL_CALM_DEEP,  // in uninterruptible sleep: cannot be stopped
     BL_CALM_STOPPED,
-    BL_CALM_ENDED
+    BL_CALM_ENDED // or one of the kernel's, that never runs the program's code
 };
 
 struct bl_target_thread {

@@ -554,17 +554,48 @@ bool bl_trace_adopts_orphans(void) {
 
 void bl_trace_hand_down(int fd) { fcntl(fd, F_SETFD, 0); }
 
+struct kept {
+    const int *fds;
+    size_t count;
+    int list; // itself one of those that are listed
+};
+
+static bool close_unless_kept(const char *name, void *context) {
+    const struct kept *k = context;
+    uint64_t fd = 0;
+    if (!bl_read_u64(&name, &fd))
+        return true;
+    bool kept = (int)fd == k->list;
+    for (size_t i = 0; i < k->count; i++)
+        kept |= (int)fd == k->fds[i];
+    if (!kept)
+        close((int)fd);
+    return true;
+}
+
+// Before Linux 5.9, or where a filter knows no ranges.
+static void close_one_by_one(const int *keep, size_t count) {
+    struct kept k = {keep, count, bl_file_open_directory("/proc/self/fd")};
+    if (k.list < 0)
+        return;
+    bl_file_list(k.list, close_unless_kept, &k);
+    close(k.list);
+}
+
 void bl_trace_detach_from_caller(const int *keep, size_t count) {
     unsigned from = 0;
+    long failed = 0;
     setsid();
     for (size_t i = 0; i < count; i++) {
         const unsigned fd = (unsigned)keep[i];
         BL_CHECK(fd >= from);
         if (fd > from)
-            syscall(SYS_close_range, from, fd - 1, 0);
+            failed |= syscall(SYS_close_range, from, fd - 1, 0);
         from = fd + 1;
     }
-    syscall(SYS_close_range, from, ~0u, 0);
+    failed |= syscall(SYS_close_range, from, ~0u, 0);
+    if (failed)
+        close_one_by_one(keep, count);
 }
 
 void bl_trace_permit(int pid) { prctl(PR_SET_PTRACER, pid, 0, 0, 0); }

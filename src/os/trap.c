@@ -314,6 +314,15 @@ int bl_trap_copy(const struct bl_trap_call *c, uint64_t to, uint64_t from,
     return 0;
 }
 
+// It may be no more than readable: then the kernel does not write here either.
+bool bl_trap_is_writable(const struct bl_trap_call *c, uint64_t at) {
+    char byte;
+    const struct iovec here = {&byte, 1};
+    const struct iovec there = {(void *)(uintptr_t)at, 1};
+    return process_vm_readv(c->tid, &here, 1, &there, 1, 0) == 1 &&
+           process_vm_writev(c->tid, &here, 1, &there, 1, 0) == 1;
+}
+
 long bl_trap_empty(struct bl_trap_call *c, uint64_t at, uint64_t bytes) {
     const uint64_t a[6] = {at, bytes, MADV_DONTNEED};
     return call(c, SYS_madvise, a);
@@ -335,7 +344,13 @@ int bl_trap_zero(const struct bl_trap_call *c, uint64_t at, uint64_t bytes) {
 
 void bl_trap_answer(struct bl_trap_call *c, long result) {
     struct user_regs_struct r = saved(c);
-    r.rax = (unsigned long long)result;
+    if (c->away && result == -EINTR) {
+        // The program's own call, through the same instruction.
+        r.rip -= INSTRUCTION;
+        r.rax = r.orig_rax;
+    } else {
+        r.rax = (unsigned long long)result;
+    }
     r.orig_rax = (unsigned long long)-1;
     // What executed another program is no longer the thread that made the call.
     if (c->away &&

@@ -65,8 +65,8 @@ struct bl_trap_call {
 // False: the thread is gone.
 bool bl_trap_read(int tid, struct bl_trap_call *out);
 
-// Each makes one call and gives the kernel's result; of a call that is away, a
-// number below zero.
+// Each makes one call and gives the kernel's result; of a call that is away,
+// -EINTR: the kernel has not seen it.
 long bl_trap_brk(struct bl_trap_call *c, uint64_t to);
 long bl_trap_map(struct bl_trap_call *c, uint64_t hint);
 long bl_trap_map_new(struct bl_trap_call *c, uint64_t hint, uint64_t bytes);
@@ -81,6 +81,8 @@ long bl_trap_unmap(struct bl_trap_call *c, uint64_t at, uint64_t bytes);
 // The program's bytes, copied by us. 0 or -errno.
 int bl_trap_copy(const struct bl_trap_call *c, uint64_t to, uint64_t from,
                  uint64_t bytes);
+// Whether we may read and write there, as the program itself.
+bool bl_trap_is_writable(const struct bl_trap_call *c, uint64_t at);
 // Gives its pages back; zeros come at the next touch.
 long bl_trap_empty(struct bl_trap_call *c, uint64_t at, uint64_t bytes);
 // Writes zeros. 0 or -errno.
@@ -88,7 +90,7 @@ int bl_trap_zero(const struct bl_trap_call *c, uint64_t at, uint64_t bytes);
 long bl_trap_advise(struct bl_trap_call *c, uint64_t at, uint64_t bytes);
 
 // The program sees this result and goes on. What came in between, if `away`,
-// is still to be taken.
+// is still to be taken; with -EINTR as well, the program makes its call anew.
 void bl_trap_answer(struct bl_trap_call *c, long result);
 
 // Of a mapping that is asked for.

@@ -12,9 +12,11 @@
 #include "os/file.h"
 #include "os/os.h"
 
-#define LINE_CAPACITY (24 * BL_KIB)
 #define PARTS 32
 #define PART_NAME 256
+// As many parts and records of the image as there may be, and six characters
+// for each of their names'.
+#define LINE_CAPACITY (128 * BL_KIB)
 #define PART_WORTH (64 * BL_KIB) // smaller ones are summed up
 
 // Bytes of one object that are not huge, for one cause.

@@ -25,6 +25,7 @@
 #include "tlb/qemu.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,6 +69,12 @@ static struct {
 } self;
 
 static struct bl_lane *lanes[MOST_LANES];
+
+// Held over fork, and by whoever comes to the tracker from outside the
+// program's code: as a system call or a thread begins or ends. Before the
+// emulator forks it waits until all threads have left the program's code; so
+// nobody waits there for a thread that forks, and the child finds all whole.
+static pthread_mutex_t fork_lock = PTHREAD_MUTEX_INITIALIZER;
 
 // Near the end of a base page: it may go on on the next one.
 static BL_NOINLINE void access_edge(struct bl_lane *l, uint32_t info,
@@ -221,7 +228,9 @@ static void on_processor(qemu_plugin_id_t id, unsigned processor) {
     BL_CHECK(processor < MOST_LANES);
     if (processor > 0)
         bl_store_relaxed(&self.tracker.threads, true);
+    pthread_mutex_lock(&fork_lock);
     lanes[processor] = bl_lane_new(&self.tracker, &self.geometry);
+    pthread_mutex_unlock(&fork_lock);
     BL_CHECK(lanes[processor]);
 }
 
@@ -253,7 +262,7 @@ static void on_system_call(qemu_plugin_id_t id, unsigned processor,
     bl_lane_publish(l);
     const enum bl_guest_change change = bl_guest_change_of(call, a1);
     if (change == BL_GUEST_FORK)
-        bl_tracker_lock(&self.tracker);
+        pthread_mutex_lock(&fork_lock);
     if (change == BL_GUEST_EXEC && self.can_follow)
         bl_follow_exec(&self.emulator, self.guest_base, a1, a2, a3);
 }
@@ -301,6 +310,7 @@ static uint64_t take_change(enum bl_guest_change change, const uint64_t *a,
 static void after_change(struct bl_lane *l, enum bl_guest_change change,
                          uint64_t result) {
     struct bl_tracker *t = &self.tracker;
+    pthread_mutex_lock(&fork_lock);
     bl_tracker_lock(t);
     const uint64_t gone = take_change(change, l->arguments, result);
     // Release: pairs with the acquire of a lane that looks for changes. The
@@ -309,15 +319,17 @@ static void after_change(struct bl_lane *l, enum bl_guest_change change,
         bl_add_acq_rel(&t->flush_version, 1);
     bl_add_acq_rel(&t->area_version, 1);
     bl_tracker_unlock(t);
+    pthread_mutex_unlock(&fork_lock);
 }
 
 static void after_fork(struct bl_lane *l) {
     const int pid = bl_os_pid();
     if (pid == self.pid) {
-        bl_tracker_unlock(&self.tracker);
+        pthread_mutex_unlock(&fork_lock);
         return;
     }
     self.pid = pid;
+    pthread_mutex_init(&fork_lock, NULL);
     bl_tracker_after_fork(&self.tracker);
     for (size_t i = 0; i < MOST_LANES; i++) {
         if (lanes[i] && lanes[i] != l)

@@ -9,7 +9,8 @@
 // and chains of more than `BL_TRACKER_DEEPEST` calls stay in one context, so
 // that recursive programs have finitely many.
 //
-// The lock is held across fork, so that a child finds all of it whole.
+// Nobody is at work here while the program forks (plugin.c), so that a child
+// finds all of it whole.
 //
 #ifndef BL_TLB_TRACKER_H
 #define BL_TLB_TRACKER_H
@@ -50,7 +51,7 @@ struct bl_tracker {
 };
 
 void bl_tracker_start(struct bl_tracker *t, const char *directory);
-// In a forked child that inherited the held lock.
+// In a forked child.
 void bl_tracker_after_fork(struct bl_tracker *t);
 
 void bl_tracker_lock(struct bl_tracker *t);

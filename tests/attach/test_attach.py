@@ -9,6 +9,7 @@ import contextlib
 import ctypes
 import json
 import os
+import select
 import shutil
 import signal
 import struct
@@ -191,6 +192,16 @@ class Served(unittest.TestCase):
             self.assertEqual(one["calls"], 0)
             self.assertEqual(one["marked_bytes"], 0)
 
+    def test_a_thread_of_io_uring_is_left_alone(self) -> None:
+        """It belongs to the process, but never runs the program's code."""
+        with hoard(16, "ring") as process:
+            own = Path(f"/proc/{process.pid}/task/{process.pid}")
+            other = next(task for task in own.parent.iterdir() if task != own)
+            wait_for(lambda: int((other / "stat").read_text().split()[14]) > 2)  # it runs
+            one = json.loads(run("--json", str(process.pid)).stdout)["processes"][0]
+            self.assertTrue(one["attached"], one["reason"])
+            self.assertGreater(one["stops"], 0)
+
     def test_text(self) -> None:
         with hoard(16) as process:
             done = run(str(process.pid))
@@ -321,6 +332,22 @@ class Watched(unittest.TestCase):
             self.assertEqual(line_of(f"/proc/{process.pid}/status", "TracerPid"), "0")
             if refused(FAULT, COLLAPSE) == shortages:  # the kernel had them to give
                 self.assertGreater(huge_kib(process.pid), 48 << 10)
+
+    def test_a_thread_that_does_not_stop_in_time_goes_on(self) -> None:
+        with hoard(16, "populate") as process:
+            assert process.stdin and process.stdout
+            process.stdin.write("p")
+            process.stdin.flush()
+            watch = subprocess.Popen([*WITHOUT_NICE, COMMAND, "attach", "--watch",
+                                      str(process.pid)], stdout=subprocess.DEVNULL)
+            try:
+                ready, _, _ = select.select([process.stdout], [], [], 30)
+                self.assertTrue(ready, state_of(process.pid))
+                process.stdout.readline()
+                wait_for(lambda: is_marked(process.pid))
+            finally:
+                watch.send_signal(signal.SIGINT)
+                self.assertEqual(watch.wait(timeout=60), 0)
 
     def test_terminal_and_shell(self) -> None:
         """Ctrl-Z, another window size, fg and Ctrl-C hold up the command, not the program."""
@@ -455,6 +482,27 @@ class Refused(unittest.TestCase):
             libc.ptrace(interrupt, process.pid, None, None)
             os.waitpid(process.pid, 0x40000000)
             libc.ptrace(detach, process.pid, None, None)
+
+    def test_another_attach(self) -> None:
+        """It is told of, whatever number the program has where it is asked for."""
+        space = ["unshare", "-pf", "--mount-proc"]
+        if subprocess.run([*space, "true"], check=False, capture_output=True).returncode:
+            self.skipTest("no PID namespaces to be had")
+        with hoard(16, before=[*space, "sh", "-c", '"$@"; exit', "sh"]) as outer:
+            pid = outer.pid
+            for _ in range(2):  # unshare, sh
+                pid = int(Path(f"/proc/{pid}/task/{pid}/children").read_text())
+            watch = subprocess.Popen([COMMAND, "attach", "--watch", str(pid)],
+                                     stdout=subprocess.DEVNULL)
+            try:
+                wait_for(lambda: is_marked(pid))
+                self.refuse(pid, "another bigleaf")
+                self.refuse(2, "another bigleaf",
+                            before=["nsenter", f"--pid=/proc/{pid}/ns/pid",
+                                    f"--mount=/proc/{pid}/ns/mnt"])
+            finally:
+                watch.send_signal(signal.SIGINT)
+                self.assertEqual(watch.wait(timeout=60), 0)
 
     def test_other_user(self) -> None:
         if not ROOT or not shutil.which("setpriv"):

@@ -128,6 +128,31 @@ int main(int argc, char **argv) {
         munmap(p, 4 << 20); } }
 """
 
+# For a second, mappings that must move to grow: each takes several calls.
+MOVES_C = """
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <time.h>
+static char *map(char *at, size_t n, int flags) {
+    return mmap(at, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0); }
+int main(void) {
+    const size_t n = 2 << 20;
+    struct timespec begin, now;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    puts("ready"); fflush(stdout);
+    do {
+        char *p = map(NULL, n, 0);
+        map(p + n, 4096, MAP_FIXED);
+        char *q = mremap(p, n, 3 * n, MREMAP_MAYMOVE);
+        if (q == MAP_FAILED || p == MAP_FAILED) { printf("%d\\n", errno); return 1; }
+        munmap(q, 3 * n); munmap(p + n, 4096);
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    } while (now.tv_sec == begin.tv_sec || now.tv_nsec < begin.tv_nsec);
+    puts("right"); return 0; }
+"""
+
 # 8 MiB of text and as much .bss, in a program without any libc.
 TEXT_C = """
 static volatile char zeros[8 << 20];
@@ -386,6 +411,18 @@ class Life(unittest.TestCase):
                 assert process.stdin
                 process.stdin.close()
                 self.assertEqual(process.wait(timeout=60), 0)
+
+    def test_stopped_between_the_calls_of_one(self) -> None:
+        """The call that took several begins anew, and none fails with EINTR."""
+        with compiled(MOVES_C, "-static") as program, \
+                waiting(program, options=("--heap=injected",)) as process:
+            self.assertEqual(process.first_line, "ready\n")
+            while process.poll() is None and field(process.pid, "State")[0] not in ("Z", "X"):
+                process.send_signal(signal.SIGSTOP)
+                time.sleep(0.001)
+                process.send_signal(signal.SIGCONT)
+                time.sleep(0.002)
+            self.assertEqual((process.stdout.read(), process.wait()), ("right\n", 0))
 
     def test_terminal_and_shell(self) -> None:
         """Ctrl-Z, fg, another window size and Ctrl-C, under a shell."""

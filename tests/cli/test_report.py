@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -263,3 +264,33 @@ def test_no_temporary_file_is_left(
     bigleaf("compare", "-n", "1", "true", env=env)
     bigleaf("run", "--report", "no-such-program", env=env)
     assert list(folder.iterdir()) == []
+
+
+MAPPER = r"""
+import ctypes, mmap, os, sys
+kept = []
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))  # there at the end
+for i in range(32):
+    name = os.path.join(sys.argv[1], str(i) + "\x01" * 240)
+    with open(name, "w+b") as file:
+        file.write(bytes(1 << 17))
+        file.flush()
+        kept.append(mmap.mmap(file.fileno(), 0))
+    sum(kept[-1][::4096])
+"""
+
+
+def test_long_names_of_many_files_have_room(
+    library: str, tmp_path: Path
+) -> None:
+    lines = tmp_path / "lines"
+    env = {"LD_PRELOAD": library, "BIGLEAF_REPORT": str(lines)}
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    subprocess.run(
+        [sys.executable, "-S", "-c", MAPPER, folder],
+        env=os.environ | env,
+        check=True,
+    )
+    parts = json.loads(lines.read_text())["parts"]
+    assert sum(str(folder) in p["object"] for p in parts) > 20

@@ -338,7 +338,8 @@ def shadows(root: Path) -> list[Path]:
     return [p for p in root.glob("bigleaf-*/*") if p.suffix != ".seal"]
 
 
-# Executes a program to which the kernel refuses one call.
+# Executes a program to which the kernel refuses one call, or only where one of
+# its arguments has a certain value.
 REFUSE = r"""
 #include <errno.h>
 #include <linux/filter.h>
@@ -349,10 +350,16 @@ REFUSE = r"""
 int main(int argc, char **argv) {
     struct sock_filter rules[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+#ifdef VALUE
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, REFUSED, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 16 + 8 * ARGUMENT),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, VALUE, 0, 1),
+#else
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, REFUSED, 0, 1),
+#endif
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
-    struct sock_fprog all = {4, rules};
+    struct sock_fprog all = {sizeof rules / sizeof rules[0], rules};
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &all) != 0) return 77;
     execv(argv[1], argv + 1);
@@ -368,6 +375,8 @@ def built(directory: Path, name: str, text: str, *flags: str) -> Path:
     return program
 
 
-def refusing(directory: Path, call: str) -> Path:
-    """A program that executes its arguments where `call` is refused."""
-    return built(directory, call, REFUSE, f"-DREFUSED={call}")
+def refusing(directory: Path, call: str, argument: int = 0, value: str = "") -> Path:
+    """A program that executes its arguments where `call` is refused; with a
+    `value`, where that argument of it has it."""
+    only = [f"-DARGUMENT={argument}", f"-DVALUE={value}"] if value else []
+    return built(directory, f"{call}{value}", REFUSE, f"-DREFUSED={call}", *only)

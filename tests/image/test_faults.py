@@ -19,7 +19,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from image_kit import (UNIT, Checks, coverage_of, environment, generate_program, is_shadow,
-                       preloaded, read_smaps, run_command, shadow_root, shadows, skip_case, waiting)
+                       preloaded, read_smaps, refusing, run_command, segments_of, shadow_root,
+                       shadows, skip_case, waiting)
 
 MEBIBYTES = 8
 
@@ -201,9 +202,9 @@ def directories(checks: Checks, subject: Subject) -> None:
 
 
 @contextlib.contextmanager
-def mounted(options: str) -> Iterator[Path | None]:
+def mounted(options: str, kind: str = "tmpfs", what: str | Path = "none") -> Iterator[Path | None]:
     path = Path(tempfile.mkdtemp(prefix="bigleaf-mount-"))
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", path],
+    done = subprocess.run(["mount", "-t", kind, "-o", options or "rw", what, path],
                           capture_output=True, check=False)
     if done.returncode != 0:
         skip_case(f"mount -o {options}: {done.stderr.decode().strip()}")
@@ -399,6 +400,103 @@ def execute_only(checks: Checks, scratch: Path) -> None:
                   f"a file that may only be executed: {said}")
 
 
+def tell(path: Path, text: str) -> None:
+    """Not as a file is opened: the kernel's may be neither cut nor read to its end."""
+    fd = os.open(path, os.O_WRONLY)
+    try:
+        os.write(fd, text.encode())
+    finally:
+        os.close(fd)
+
+
+@contextlib.contextmanager
+def probe(program: Path, function: str) -> Iterator[str]:
+    """A breakpoint of the kernel's own in every process that runs the program;
+    "", or why there is none."""
+    symbols = subprocess.run(["nm", program], capture_output=True, text=True, check=True).stdout
+    address = next(int(line.split()[0], 16) for line in symbols.splitlines()
+                   if line.endswith(f" {function}"))
+    offset = next(address - s.vaddr + s.offset for s in segments_of(str(program))
+                  if s.vaddr <= address < s.vaddr + s.file_bytes)
+    with mounted("", "tracefs") as trace:
+        if not trace or not (trace / "uprobe_events").exists():
+            yield "no uprobes here"
+            return
+        name = f"bigleaf_{os.getpid()}/one"
+        try:
+            tell(trace / "uprobe_events", f"p:{name} {program}:{offset:#x}\n")
+        except OSError as error:
+            yield f"no uprobe to be had: {error}"
+            return
+        try:
+            tell(trace / "events" / name / "enable", "1")
+            yield ""
+        finally:
+            tell(trace / "events" / name / "enable", "0")
+            tell(trace / "uprobe_events", f"-:{name}\n")
+
+
+def probed(checks: Checks, scratch: Path) -> None:
+    """The kernel ends a program by SIGTRAP that comes upon its breakpoint in a copy."""
+    for flags in (["-no-pie"], ["-pie", "-fPIE"]):
+        subject = Subject(scratch, "probed", flags, False)
+        with probe(subject.program, "function_64") as wrong, shadow_root() as root:
+            if wrong:
+                skip_case(wrong)
+                return
+            subject.check(checks, root, f"a uprobe in the text, {flags[0]}", "(uprobe)")
+
+
+def made_btrfs(scratch: Path) -> Path | None:
+    image = scratch / "btrfs"
+    with image.open("wb") as file:
+        file.truncate(120 << 20)
+    return image if shutil.which("mkfs.btrfs") and subprocess.run(
+        ["mkfs.btrfs", "-q", image], check=False, capture_output=True).returncode == 0 else None
+
+
+def other_devices(checks: Checks, scratch: Path) -> None:
+    """On btrfs a mapping is listed under another device than the file has."""
+    image = made_btrfs(scratch)
+    with mounted("loop", "btrfs", image) if image else contextlib.nullcontext() as folder:
+        if not folder:
+            skip_case("no btrfs here")
+            return
+        for flags, launcher in ((["-no-pie"], False), (["-pie", "-fPIE"], True)):
+            subject = Subject(folder, "on btrfs", flags, launcher)
+            with shadow_root() as root:
+                subject.check_shadowed(checks, root, f"on btrfs, {flags[0]}")
+
+
+def older_kernels(checks: Checks, scratch: Path) -> None:
+    """Before Linux 6.7 no call tells what is huge, before 6.1 none collapses:
+    the figures are the kernel's all the same."""
+    subject = Subject(scratch, "older kernel", ["-no-pie"], False)
+    no_scan = refusing(scratch, "SYS_ioctl", 1, "0xc0606610")
+    no_huge = [no_scan, *(refusing(scratch, "SYS_madvise", 2, advice) for advice in ("14", "25"))]
+
+    def look(before: list[Path], root: Path) -> tuple[int, str]:
+        command = [*map(str, before), *subject.command()]
+        with waiting(command, subject.environment(root)) as process:
+            covered = coverage_of(process.pid)
+            process.stdin.close()
+            lines = process.stderr.read().decode().splitlines()
+        said = [line for line in lines if str(subject.program) in line]
+        told = f"{covered.huge >> 20} of {covered.units >> 20} MiB huge"
+        return covered.huge, said[-1] if told in said[-1] else f"not {told}: {said[-1]}"
+
+    def look_at_shadow() -> tuple[bool, str]:
+        huge, said = look([no_scan], root)
+        return huge > 0 and said.endswith("MiB huge"), f"{subject.name}: {said}"
+
+    with shadow_root() as root:
+        subject.check(checks, root, "shadow made")
+        checks.expect_huge(look_at_shadow)
+    huge, said = look(no_huge, Path("/nowhere"))
+    checks.expect(not said.startswith("not ") and ("text anonymous" in said) == (huge > 0),
+                  f"{subject.name}, nothing collapses: {said}")
+
+
 def main() -> None:
     checks = Checks()
     with tempfile.TemporaryDirectory() as directory:
@@ -421,6 +519,9 @@ def main() -> None:
         room(checks, scratch)
         raised_privileges(checks, scratch)
         execute_only(checks, scratch)
+        older_kernels(checks, scratch)
+        probed(checks, scratch)
+        other_devices(checks, scratch)
     checks.finish()
 
 

@@ -15,7 +15,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from image_kit import Checks, bigleaf, environment, generate_program, run_command, shadow_root
+from image_kit import (Checks, bigleaf, environment, generate_program, run_command, runtime,
+                       shadow_root)
 
 MUTATIONS = int(os.environ.get("BIGLEAF_TEST_MUTATIONS", "150"))
 ODD = (0, 1, 7, 0xfff, 0x1000, 0x1fffff, 0x200000, 0x7fffffff, 0xffffffff, 1 << 40, (1 << 47) - 1,
@@ -55,6 +56,22 @@ def outcome(command: list[str], env: dict[str, str], place: Path) -> tuple[int |
     return done.returncode, done.stdout
 
 
+def notes_nowhere(checks: Checks, good: Path, bad: Path, env: dict[str, str]) -> None:
+    """Notes that no segment loads, and the loader does not need: nobody reads them in memory."""
+    data = bytearray(good.read_bytes())
+    start, = struct.unpack_from("<Q", data, 32)
+    count, = struct.unpack_from("<H", data, 56)
+    note = [header for header in range(start, start + 56 * count, 56)
+            if struct.unpack_from("<I", data, header)[0] == 4][-1]
+    struct.pack_into("<Q", data, note + 16, 0x700000000000)
+    bad.unlink(missing_ok=True)
+    bad.write_bytes(data)
+    bad.chmod(0o755)
+    plain = outcome([str(bad)], env, bad.parent)
+    own = outcome([str(bad)], env | {"LD_PRELOAD": runtime(), "BIGLEAF_IMAGE": "auto"}, bad.parent)
+    checks.expect(plain == own, f"notes outside of all segments: {plain} became {own}")
+
+
 def main() -> None:
     checks = Checks()
     seed = int(os.environ.get("BIGLEAF_TEST_SEED", "1"))
@@ -87,6 +104,7 @@ def main() -> None:
             same += plain == placed
             if index % 50 == 49:
                 print(f"      {index + 1} files", flush=True)
+        notes_nowhere(checks, good, scratch / "bad", env)
         checks.expect(refused > 0, f"{refused} of {MUTATIONS} files refused by align")
         checks.expect(same == MUTATIONS, f"{same} of {MUTATIONS} files end as without")
     checks.finish()

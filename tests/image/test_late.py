@@ -4,6 +4,7 @@ first function is looked up; dlopen and dlsym do what they did for who calls."""
 
 from __future__ import annotations
 
+import json
 import subprocess
 import tempfile
 from pathlib import Path
@@ -35,14 +36,22 @@ NEXT = "int which(void) { return 2; }\n"
 MAIN = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 int which(void); int next_of_asker(void); void *open_large(void);
 static void *idle(void *p) { pause(); return p; }
+/* As one that reads symbols does. */
+static void look_into(const char *file) {
+    const int fd = open(file, O_RDONLY);
+    if (mmap(NULL, 8 << 20, PROT_READ, MAP_PRIVATE, fd, 0) == MAP_FAILED) exit(1);
+    close(fd); }
 int main(int argc, char **argv) {
     pthread_t thread;
+    look_into(argv[2]);
     if (argc > 1 && atoi(argv[1])) pthread_create(&thread, NULL, idle, NULL);
     printf("%d %d %s\n", which(), next_of_asker(), dlopen("liblarge.so", RTLD_NOW) ? "?" : "none");
     dlerror();
@@ -67,43 +76,92 @@ def compile_c(output: Path, text: str, *flags: str) -> Path:
     return output
 
 
-def build(scratch: Path) -> str:
-    inner = scratch / "inner"
-    inner.mkdir()
+def build(scratch: Path) -> tuple[str, str]:
+    """The program, and a library that it reads as data."""
+    inner = scratch / ("i" * 150) / ("j" * 150)  # more than many expect of a path
+    inner.mkdir(parents=True)
     shared = ("-shared", "-fPIC")
     compile_c(inner / "liblarge.so", LARGE, *shared)
+    data = compile_c(scratch / "data.so", LARGE, *shared)
     compile_c(scratch / "libnext.so", NEXT, *shared)
-    compile_c(scratch / "libasker.so", ASKER, *shared, "-Wl,-rpath,$ORIGIN/inner", "-ldl",
-              f"-L{scratch}", "-Wl,--no-as-needed", "-lnext")
-    return str(compile_c(scratch / "program", MAIN, f"-L{scratch}", "-Wl,-rpath,$ORIGIN",
-                         "-Wl,-rpath-link", f"-Wl,{scratch}", "-Wl,--no-as-needed", "-lasker",
-                         "-lnext", "-ldl", "-pthread"))
+    search = f"-Wl,-rpath,$ORIGIN/{inner.relative_to(scratch)}"
+    compile_c(scratch / "libasker.so", ASKER, *shared, search, "-ldl", f"-L{scratch}",
+              "-Wl,--no-as-needed", "-lnext")
+    program = compile_c(scratch / "program", MAIN, f"-L{scratch}", "-Wl,-rpath,$ORIGIN",
+                        "-Wl,-rpath-link", f"-Wl,{scratch}", "-Wl,--no-as-needed", "-lasker",
+                        "-lnext", "-ldl", "-pthread")
+    return str(program), str(data)
 
 
-def look(program: str, root: Path, threads: str) -> tuple[bool, str]:
-    expected = subprocess.run([program, threads], stdin=subprocess.DEVNULL, check=True,
+def look(program: str, data: str, root: Path, threads: str) -> tuple[bool, str]:
+    command = [program, threads, data]
+    expected = subprocess.run(command, stdin=subprocess.DEVNULL, check=True,
                               capture_output=True).stdout
-    with waiting([program, threads], preloaded(root, BIGLEAF_VERBOSE="1")) as process:
+    with waiting(command, preloaded(root, BIGLEAF_VERBOSE="1")) as process:
+        maps = read_smaps(process.pid)
         covered = coverage_of(process.pid)
-        mapped = any(is_shadow(m.path) for m in read_smaps(process.pid))
+        mapped = any(is_shadow(m.path) for m in maps)
+        kept = [m.end - m.start for m in maps if m.path == data]
         process.stdin.close()
         output = process.stdout.read()
         said = process.stderr.read().decode()
     if threads == "0":
-        good = mapped and covered.share == 1.0 and covered.units > 0
+        good = mapped and 2 * covered.huge == covered.units  # the other half is data
     else:
-        good = not mapped and "liblarge.so: text none" in said and "threads run" in said
+        good = not mapped and "threads run" in said
     told = f"{threads} threads beside: {covered.huge >> 20} of {covered.units >> 20} MiB huge"
-    good &= output == expected
+    good &= output == expected and kept == [8 << 20]
     return good, told if good else f"{told}: {output!r} {said!r}"
+
+
+# One whose text is changed in memory, by nobody known, and whose data is not.
+CHANGED = r"""
+#include <fcntl.h>
+#include <unistd.h>
+__asm__(".section .rodata\nmany: .skip 8388608,1\n.text\n");
+void gap(void) { __asm__ volatile("jmp 1f\n.skip 8388608,0x90\n1:"); }
+__attribute__((constructor)) static void change(void) {
+    char c = (char)0x90;
+    pwrite(open("/proc/self/mem", O_RDWR), &c, 1, (long)(char *)gap + (4 << 20)); }
+int large(int x) { return x + 1; }
+"""
+
+OPENS = r"""
+#include <dlfcn.h>
+int main(int argc, char **argv) {
+    for (int i = 1; i < argc; i++) {
+        void *library = dlopen(argv[i], RTLD_NOW);
+        if (!library || !dlsym(library, "large")) return 1; }
+    return 0; }
+"""
+
+
+def changed(checks: Checks, scratch: Path, root: Path) -> None:
+    """What was done to a library is not forgotten when the next one comes."""
+    lines = scratch / "lines"
+    one = compile_c(scratch / "one.so", CHANGED, "-shared", "-fPIC")
+    two = compile_c(scratch / "two.so", LARGE, "-shared", "-fPIC")
+    program = compile_c(scratch / "opens", OPENS, "-ldl")
+    env = preloaded(root, BIGLEAF_REPORT=str(lines))
+
+    def look() -> tuple[bool, str]:
+        lines.unlink(missing_ok=True)
+        subprocess.run([program, one, two], env=env, check=True)
+        records = json.loads(lines.read_text())["image"]
+        found = [r for r in records if r["object"] == str(one)]
+        good = len(found) == 1 and 2 * found[0]["huge_bytes"] == found[0]["unit_bytes"] > 0
+        return good, f"a library of which half was left: {found}"
+
+    checks.expect_huge(look)
 
 
 def main() -> None:
     checks = Checks()
     with tempfile.TemporaryDirectory() as directory, shadow_root() as root:
-        program = build(Path(directory))
+        program, data = build(Path(directory))
         for threads in ("0", "1"):
-            checks.expect_huge(lambda: look(program, root, threads))
+            checks.expect_huge(lambda: look(program, data, root, threads))
+        changed(checks, Path(directory), root)
     checks.finish()
 
 

@@ -4,6 +4,9 @@ standard streams, process 1 of a namespace, a process that adopts orphans."""
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -101,6 +104,26 @@ def reasons(checks: Checks, program: Path, directory: Path) -> None:
                           f"{program.name} may not be traced: {told}: {said!r}")
 
 
+def no_ranges(checks: Checks, directory: Path) -> None:
+    """Before Linux 5.9 descriptors are closed one by one: what serves the
+    program keeps none for which this command waits."""
+    program = built(directory, "pauses", '#include <unistd.h>\n'
+                    'int main(void) { write(1, "!", 1); pause(); return 0; }\n', "-static")
+    command = [refusing(directory, "SYS_close_range"),
+               *run_command("--heap=injected", "--report=/dev/null"), program]
+    with shadow_root() as root, \
+            subprocess.Popen(command, env=environment(root), stdout=subprocess.PIPE,
+                             stdin=subprocess.DEVNULL, start_new_session=True) as process:
+        process.stdout.read(1)
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(10)
+        checks.expect(process.returncode == -signal.SIGTERM,
+                      f"{program.name}: ended by a signal to the command: {process.returncode}")
+        if process.returncode is None:
+            os.killpg(process.pid, signal.SIGKILL)
+
+
 def main() -> None:
     checks = Checks()
     with tempfile.TemporaryDirectory() as directory:
@@ -118,6 +141,7 @@ def main() -> None:
             if subprocess.run([*NAMESPACE, "true"], check=False).returncode == 0:
                 adopting(checks, program, "process 1", NAMESPACE)
         reasons(checks, static, scratch)
+        no_ranges(checks, scratch)
     checks.finish()
 
 

@@ -187,6 +187,13 @@ def test_forks_are_followed(tmp_path: Path) -> None:
 
 
 @emulated
+def test_threads_and_forks_do_not_wait_for_each_other(tmp_path: Path) -> None:
+    report = measure(tmp_path, "forks", "20", "2000")
+    assert len(report["processes"]) == 21
+    assert report["processes"][0]["data"]["base"]["walks"] >= 2000
+
+
+@emulated
 def test_started_programs_are_followed(tmp_path: Path) -> None:
     script = tmp_path / "script"
     script.write_text(

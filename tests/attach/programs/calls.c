@@ -16,6 +16,7 @@ enum {
     READ = 0,
     WRITE = 1,
     MMAP = 9,
+    MPROTECT = 10,
     MUNMAP = 11,
     BRK = 12,
     MREMAP = 25,
@@ -23,15 +24,19 @@ enum {
     VFORK = 58,
     EXECVE = 59,
     EXIT = 60,
-    WAIT4 = 61
+    WAIT4 = 61,
+    UNAME = 63,
+    PRCTL = 157
 };
 enum {
     BASE = 4096,
     MIB = 1 << 20,
     PRIVATE_ANONYMOUS = 0x22,
+    READ_ONLY = 1,
     READ_WRITE = 3,
     FIXED = 0x10,
-    MAY_MOVE = 1
+    MAY_MOVE = 1,
+    SET_DUMPABLE = 4
 };
 
 static long call(long number, long a, long b, long c, long d, long e, long f) {
@@ -214,6 +219,32 @@ static void try_small_mappings(void) {
     at[0] = p;
 }
 
+// As a small piece grows that has been protected, or in a program that lets
+// nobody at its memory.
+static void try_protected(void) {
+    enum { PIECE = 3 * BASE };
+    unsigned char *p = map(0, PIECE, 0);
+    unsigned char *behind = map(0, PIECE, 0);
+    require(!is_error(p) && !is_error(behind), "two small ones");
+    fill(p, PIECE, 4);
+    require(call(MPROTECT, (long)p, PIECE, READ_ONLY, 0, 0, 0) == 0, "locked");
+    p = grow(p, PIECE, 5 * PIECE, MAY_MOVE);
+    require(!is_error(p) && is_filled(p, PIECE, 4), "one that is read-only");
+    require(call(UNAME, (long)p, 0, 0, 0, 0, 0) != 0, "it still is");
+    require(call(PRCTL, SET_DUMPABLE, 0, 0, 0, 0, 0) == 0, "let nobody in");
+    p = map(0, PIECE, 0);
+    behind = map(0, PIECE, 0);
+    require(!is_error(p) && !is_error(behind), "two more");
+    fill(p, PIECE, 5);
+    for (int i = 0; i < 2; i++) { // small, and large
+        const size_t from = i ? 5 * PIECE : PIECE;
+        const size_t to = i ? 5 * MIB : 5 * PIECE;
+        p = grow(p, from, to, MAY_MOVE);
+        require(!is_error(p) && is_filled(p, PIECE, 5), "it grows alone");
+        require(is_zero(p + PIECE, to - PIECE), "and with zeros");
+    }
+}
+
 // A child has memory of its own; one of vfork shares it.
 static void try_children(void) {
     int status = -1;
@@ -255,6 +286,7 @@ static int run(int words, char **argv, char **environment) {
     if (kind == 'a') {
         try_children();
         try_exec(argv[0], environment);
+        try_protected();
     }
     if (kind != 's')
         say("right\n");

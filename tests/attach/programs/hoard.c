@@ -3,11 +3,13 @@
 // Holds memory and waits on standard input: each 'g' takes MIB more. At the
 // end of input it checks all of it and prints "right" or "wrong".
 //
-//   hoard MIB [vfork|filter|no-thp]
+//   hoard MIB [vfork|filter|no-thp|populate|ring]
 //
 // vfork   waits, in uninterruptible sleep, for a child that shares its memory
 // filter  puts itself under a seccomp filter that allows everything
 // no-thp  switches huge pages off for itself
+// populate  each 'p' is a system call of 1.5 s that nothing breaks off
+// ring    has a thread of the kernel's that looks at an io_uring for 10 s
 //
 #include <errno.h>
 #include <linux/filter.h>
@@ -15,8 +17,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
+
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#endif
+#ifndef SYS_io_uring_setup
+#define SYS_io_uring_setup 425
+#define SYS_io_uring_enter 426
+#endif
 
 enum { MOST = 64 };
 
@@ -50,6 +63,48 @@ static void wait_in_vfork(void) {
     }
 }
 
+static char *room;
+static size_t room_bytes;
+
+// Maps one page of zeros again and again. Takes memory for page tables only.
+static double populate(void) {
+    struct timespec a, b;
+    clock_gettime(CLOCK_MONOTONIC, &a);
+    if (madvise(room, room_bytes, MADV_POPULATE_READ) != 0)
+        exit(77);
+    clock_gettime(CLOCK_MONOTONIC, &b);
+    madvise(room, room_bytes, MADV_DONTNEED);
+    return (double)(b.tv_sec - a.tv_sec) +
+           (double)(b.tv_nsec - a.tv_nsec) / 1e9;
+}
+
+static void prepare_room(void) {
+    const size_t most = (size_t)1 << 38;
+    room = mmap(NULL, most, PROT_READ,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (room == MAP_FAILED)
+        exit(77);
+    madvise(room, most, MADV_NOHUGEPAGE);
+    room_bytes = (size_t)1 << 32;
+    const double times = 1.5 / populate();
+    room_bytes = times < 64 ? (size_t)(times * (1 << 20)) << 12 : most;
+}
+
+static void start_ring(void) {
+    struct {
+        unsigned entries, room, flags, processor, idle_ms, rest[25];
+    } parameters = {.flags = 2 /* IORING_SETUP_SQPOLL */, .idle_ms = 10000};
+    const long ring = syscall(SYS_io_uring_setup, 4, &parameters);
+    const int wake_up = 2; // IORING_ENTER_SQ_WAKEUP
+    // It goes to sleep once before it can be woken.
+    for (int i = 0; i < 20; i++) {
+        if (ring < 0 ||
+            syscall(SYS_io_uring_enter, ring, 0, 0, wake_up, 0, 0) < 0)
+            exit(77);
+        usleep(5000);
+    }
+}
+
 static int check(void) {
     for (int i = 0; i < count; i++) {
         for (size_t k = 0; k < bytes; k++) {
@@ -70,6 +125,10 @@ int main(int argc, char **argv) {
         filter_nothing();
     if (strcmp(kind, "no-thp") == 0)
         prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+    if (strcmp(kind, "populate") == 0)
+        prepare_room();
+    if (strcmp(kind, "ring") == 0)
+        start_ring();
     grow();
     if (strcmp(kind, "vfork") == 0)
         wait_in_vfork();
@@ -77,6 +136,11 @@ int main(int argc, char **argv) {
     while ((got = read(0, &c, 1)) > 0) {
         if (c == 'g')
             grow();
+        if (c == 'p') {
+            populate();
+            puts("ready");
+            fflush(stdout);
+        }
     }
     const int wrong = got < 0 || check();
     puts(wrong ? "wrong" : "right");

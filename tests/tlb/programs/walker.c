@@ -5,6 +5,7 @@
 //   walker sweep PAGES ROUNDS   one byte of each base page, round by round
 //   walker threads N PAGES      as many sweeps of ROUNDS 4 at once
 //   walker fork PAGES           the child sweeps, the parent waits
+//   walker forks N PAGES        as many forks while two threads sweep
 //   walker jump PAGES           sweeps below a call that a longjmp has left
 //   walker deep PAGES           sweeps under 500 recursive calls
 //   walker killed PAGES         20 rounds, then SIGKILL
@@ -65,6 +66,38 @@ static int run_fork(size_t pages) {
     return WEXITSTATUS(status);
 }
 
+static volatile int stop;
+
+static void *sweep_on(void *pages) {
+    const size_t n = (size_t)pages;
+    unsigned char *at = new_memory(n);
+    while (!stop)
+        sweep(at, n, 1);
+    return NULL;
+}
+
+static void *sweep_on_too(void *pages) {
+    sweep_on(pages);
+    sink++;
+    return NULL;
+}
+
+// The two miss by the same instruction, each in a context of its own.
+static void run_forks(size_t count, size_t pages) {
+    pthread_t threads[2];
+    pthread_create(&threads[0], NULL, sweep_on, (void *)pages);
+    pthread_create(&threads[1], NULL, sweep_on_too, (void *)pages);
+    for (size_t i = 0; i < count; i++) {
+        const pid_t child = fork();
+        if (child == 0)
+            _exit(0);
+        waitpid(child, NULL, 0);
+    }
+    stop = 1;
+    for (size_t i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+}
+
 static void leave(int depth) {
     if (depth == 0 && armed)
         longjmp(back, 1);
@@ -104,6 +137,8 @@ int main(int argc, char **argv) {
         run_threads(first, second);
     else if (strcmp(what, "fork") == 0)
         return run_fork(first);
+    else if (strcmp(what, "forks") == 0)
+        run_forks(first, second);
     else if (strcmp(what, "jump") == 0)
         after_jump(first);
     else if (strcmp(what, "deep") == 0)

@@ -60,3 +60,15 @@ TEST(joined_mappings_count_once) {
     waitpid(child, NULL, 0);
     expect_true(most < without_gaps + PLACES * GAP + PART / 2);
 }
+
+// Before Linux 5.0 smaps does not say which mappings may be huge.
+TEST(cause_without_a_word_on_eligibility) {
+    uint64_t plain;
+    struct bl_mapping m = {.start = 0, .end = 8 * BL_HUGE_SIZE};
+    m.rss = 4 * BL_HUGE_SIZE;
+    expect_int_eq(bl_mapping_cause(&m, &plain), BL_CAUSE_UNADVISED);
+    m.advised = true;
+    expect_int_eq(bl_mapping_cause(&m, &plain), BL_CAUSE_SHORTAGE);
+    m.told = true;
+    expect_int_eq(bl_mapping_cause(&m, &plain), BL_CAUSE_UNADVISED);
+}
