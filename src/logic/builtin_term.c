@@ -203,9 +203,14 @@ static int arg_3(struct bl_machine *m, bl_word *a) {
     bl_word *const state = bl_state(m);
     for (int64_t i = *state == 0 ? 1 : bl_int_value(*state); i <= arity; i++) {
         bl_word *const mark = m->tr;
-        if (bl_answer(m, a[2], bl_term_args(t)[i - 1]) == BL_TRUE) {
+        // what was the number's variable may be bound by the argument now
+        int r = bl_answer(m, a[2], bl_term_args(t)[i - 1]);
+        if (r == BL_TRUE)
+            r = bl_answer(m, n, bl_int(i));
+        if (r == BL_THROW)
+            return BL_THROW;
+        if (r == BL_TRUE) {
             *state = bl_int(i + 1);
-            bl_bind(m, n, bl_int(i));
             return i == arity ? BL_TRUE : BL_MORE;
         }
         bl_untrail(m, mark);

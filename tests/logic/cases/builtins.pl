@@ -23,6 +23,7 @@
 %> "quoted" done
 %> [x=1,y=2]
 %> 1-y-n
+%> [2] [1-x,2-2]
 % A sample of what programs use.
 :- op(700, xfx, ===>).
 main :-
@@ -55,6 +56,8 @@ main :-
     term_to_atom(f(X20), 'f(1)'),
     ( term_to_atom(f(1), 'f( 1)') -> Y20 = y ; Y20 = n ),
     ( term_to_atom(f(2), 'f(1)') -> Z20 = y ; Z20 = n ),
-    writeln(X20 - Y20 - Z20).
+    writeln(X20 - Y20 - Z20),
+    findall(N21, arg(N21, f(b, 2), N21), L21), findall(N22-X22, ( arg(N22, f(X22, 2), X22), X22 = x ; arg(N22, f(_, 2), 2), X22 = N22, N22 == 2 ), L22),
+    print(L21), write(' '), print(L22), nl.
 greeting(W) --> [hello], word(W).
 word(world) --> [world].
