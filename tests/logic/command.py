@@ -102,6 +102,9 @@ def answers(c: Command) -> None:
     json = c.expect(0, "", "--json", say=goal)
     c.same("JSON", json, '{"schema":"leaflog.answer/1","bindings":'
                          '{"X":{"cyclic":true},"Y":{"cyclic":true},"Z":1}}\n')
+    lines = c.expect(0, "", "--json", "--stats", say="X = 1.\nfail.\n").splitlines()
+    c.same("JSON with figures", " ".join(line[:27] for line in lines),
+           '{"schema":"leaflog.answer/1 {"schema":"leaflog.tables/1 {"schema":"leaflog.tables/1')
 
 
 def files(c: Command) -> None:
