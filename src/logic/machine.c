@@ -9,6 +9,7 @@
 #include "logic/clause.h"
 #include "logic/cleanup.h"
 #include "logic/collect.h"
+#include "logic/engine.h"
 #include "logic/error.h"
 #include "logic/record.h"
 #include "logic/kept.h"
@@ -303,6 +304,7 @@ static bool is_active(const struct bl_machine *m, const struct bl_choice *b) {
 }
 
 static void restore_from(struct bl_machine *m, const struct bl_choice *b) {
+    bl_findall_drop_since(m, b);
     bl_untrail(m, b->tr);
     m->h = b->h;
     m->e = b->e;
@@ -363,6 +365,7 @@ const bl_word *bl_unwind(struct bl_machine *m) {
     for (struct bl_choice *b = m->b;; b = next) {
         next = b->prev;
         if (b->alt == bl_code_query_failed) {
+            bl_findall_drop_since(m, b);
             m->b = b;
             return NULL;
         }

@@ -177,6 +177,16 @@ def no_memory(c: Command) -> None:
         c.same(goal, out, "begun")
 
 
+def failed_collections(c: Command) -> None:
+    """What findall/3 had collected goes with the error that ends it."""
+    few = "ulimit -v 200000;"
+    if c.run("--version", before=few).returncode != 0:
+        return  # as above
+    goal = "forall(between(1, 60, _), catch(findall(X, ( between(1, 100000, X) ; throw(x) ), _), " \
+           "x, true))"
+    c.expect(0, "", "--memory=100M", "-g", goal, before=few)
+
+
 def conversation(c: Command) -> None:
     """A program behind a pipe gets its answer before it says more."""
     goal = "repeat, read(X), print(got(X)), nl, flush_output, X == end"
@@ -206,6 +216,7 @@ def main() -> int:
         messages(c)
         options(c)
         no_memory(c)
+        failed_collections(c)
         conversation(c)
     print(f"{c.failures} failures")
     return 1 if c.failures else 0
