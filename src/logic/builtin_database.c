@@ -23,7 +23,11 @@ static int may_change(struct bl_machine *m, struct bl_pred *p,
                                bl_indicator(m, p->functor));
 }
 
-// Its clauses have changed, or are about to.
+// Whether its clauses may change now: not where its tables cannot follow.
+static int may_go(struct bl_machine *m, const struct bl_pred *p) {
+    return p->flags & BL_PRED_INCREMENTAL ? bl_may_abolish_tables(m) : BL_TRUE;
+}
+
 static int changed(struct bl_machine *m, const struct bl_pred *p) {
     return p->flags & BL_PRED_INCREMENTAL ? bl_abolish_tables(m) : BL_TRUE;
 }
@@ -40,7 +44,7 @@ static int add(struct bl_machine *m, bl_word t, bool at_end) {
     struct bl_pred *const p = bl_pred_ensure(bl_term_functor(head));
     if (p->flags & BL_PRED_LIBRARY)
         bl_pred_take_over(m, p);
-    if (may_change(m, p, BL_ATOM_modify) != BL_TRUE)
+    if (may_change(m, p, BL_ATOM_modify) != BL_TRUE || may_go(m, p) != BL_TRUE)
         return BL_THROW;
     if (!(p->flags & BL_PRED_DYNAMIC))
         bl_pred_make_dynamic(p);
@@ -153,6 +157,11 @@ static int first_walk(struct bl_machine *m, bl_word head, struct walk *w,
     return walk_start(p, head, w) ? BL_TRUE : BL_FAIL;
 }
 
+// False where somebody erased it before, or with the ball set.
+static bool erase_one(struct bl_machine *m, struct bl_clause *c) {
+    return may_go(m, c->pred) == BL_TRUE && bl_clause_erase(c);
+}
+
 static int walk_clauses(struct bl_machine *m, bl_word head, bl_word body,
                         bool erase) {
     bl_word *const state = bl_state(m);
@@ -175,7 +184,7 @@ static int walk_clauses(struct bl_machine *m, bl_word head, bl_word body,
         if (!clause_terms(m, *at, t))
             return BL_THROW;
         if (bl_unify(m, head, t[0]) && bl_unify(m, body, t[1]) &&
-            (!erase || bl_clause_erase(*at))) {
+            (!erase || erase_one(m, *at))) {
             w.run.at = next;
             update_walk(*state, &w);
             if (erase && changed(m, (*at)->pred) != BL_TRUE)
@@ -238,7 +247,7 @@ static int retractall_1(struct bl_machine *m, bl_word *a) {
         if (!clause_terms(m, *at, t))
             return BL_THROW;
         if (bl_unify(m, head, t[0]))
-            (void)bl_clause_erase(*at);
+            (void)erase_one(m, *at);
         if (m->ball != NULL)
             return BL_THROW;
         bl_untrail(m, mark);
@@ -255,7 +264,7 @@ static int abolish_1(struct bl_machine *m, bl_word *a) {
     struct bl_pred *const p = bl_functor_pred(f);
     if (p == NULL)
         return BL_TRUE;
-    if (may_change(m, p, BL_ATOM_modify) != BL_TRUE)
+    if (may_change(m, p, BL_ATOM_modify) != BL_TRUE || may_go(m, p) != BL_TRUE)
         return BL_THROW;
     bl_pred_wipe(p);
     return changed(m, p);
