@@ -368,6 +368,16 @@ static int discontiguous_1(struct bl_machine *m, bl_word *a) {
     return each_indicator(m, a[0], make_discontiguous);
 }
 
+static int make_multifile(struct bl_machine *m, bl_word functor) {
+    (void)m;
+    bl_pred_ensure(functor)->flags |= BL_PRED_MULTIFILE;
+    return BL_TRUE;
+}
+
+static int multifile_1(struct bl_machine *m, bl_word *a) {
+    return each_indicator(m, a[0], make_multifile);
+}
+
 // '$predicates'(List): name/arity of what the program defined.
 static int predicates_1(struct bl_machine *m, bl_word *a) {
     bl_word list = BL_ATOM(nil);
@@ -398,7 +408,8 @@ static int properties_2(struct bl_machine *m, bl_word *a) {
                  {BL_PRED_TABLED, "tabled"},
                  {BL_PRED_SYSTEM, "built_in"},
                  {BL_PRED_DEFINED, "defined"},
-                 {BL_PRED_DISCONTIGUOUS, "discontiguous"}};
+                 {BL_PRED_DISCONTIGUOUS, "discontiguous"},
+                 {BL_PRED_MULTIFILE, "multifile"}};
     bl_word list = BL_ATOM(nil);
     for (size_t i = 0; i < BL_ARRAY_LEN(names); i++) {
         if (p->flags & names[i].flag)
@@ -446,7 +457,7 @@ void bl_builtins_database(void) {
         {"abolish", 1, abolish_1},
         {"dynamic", 1, dynamic_1},
         {"discontiguous", 1, discontiguous_1},
-        {"multifile", 1, discontiguous_1},
+        {"multifile", 1, multifile_1},
     };
     static const struct bl_builtin_row rows[] = {
         {"$predicates", 1, predicates_1},

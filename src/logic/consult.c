@@ -273,7 +273,20 @@ static bool run_initializations(struct loading *l) {
 
 // ---- clauses
 
-// The first clause of a predicate in a load replaces what was there before.
+// The first clause of a predicate in a load replaces what was there before; of
+// one that several files add to, what was there from the same file.
+static void begin_predicate(struct loading *l, struct bl_pred *p) {
+    if (p->flags & (BL_PRED_DYNAMIC | BL_PRED_MULTIFILE)) {
+        if (bl_pred_wipe_file(p, l->source.name, l->since))
+            l->stale = true;
+    } else if (p->file_id != 0 && p->file_id != l->id) {
+        bl_pred_wipe(p);
+        l->stale = true;
+    }
+    p->file_id = l->id;
+    p->file = l->source.name;
+}
+
 static bool may_define(struct loading *l, struct bl_pred *p, uint32_t line) {
     if (l->library) {
         BL_CHECK((p->flags & BL_PRED_SYSTEM) == 0); // the name is taken
@@ -286,11 +299,8 @@ static bool may_define(struct loading *l, struct bl_pred *p, uint32_t line) {
         clause_error(l, line);
         return false;
     }
-    if (p->file_id == l->id)
-        return true;
-    if (p->file_id != 0 && !(p->flags & BL_PRED_DYNAMIC))
-        bl_pred_wipe(p);
-    p->file_id = l->id;
+    if (p->file_id != l->id || p->file != l->source.name)
+        begin_predicate(l, p);
     return true;
 }
 
@@ -483,7 +493,8 @@ static void load(struct loading *l) {
 int bl_consult_text(struct bl_machine *m, const char *name, const char *text,
                     size_t length, bool is_library) {
     struct loading l = {.m = m, .library = is_library};
-    l.id = bl_add_relaxed(&load_ids, 1) + 1; // pairs with itself only
+    l.id = bl_add_relaxed(&load_ids, 1) + 1;   // pairs with itself only
+    l.since = bl_load_acquire(&bl_generation); // pairs with bl_clause_add
     l.last_goal = &l.first_goal;
     bl_source_init(&l.source, name, text, length);
     if (length > 1 && text[0] == '#' && text[1] == '!') {
