@@ -3,9 +3,10 @@
 // Mutexes of programs, by name; the same thread may lock one repeatedly. Each
 // lock of one, and each builtin that is at work on it, counts as a user; one
 // that was destroyed keeps its name as long as it has users, and the last one
-// frees it.
+// frees it. A thread that ends gives back what it has.
 //
 #include "logic/builtin.h"
+#include "logic/engine.h"
 #include "logic/queue.h"
 
 #include <pthread.h>
@@ -167,11 +168,14 @@ static struct mutex *one_of(const struct bl_machine *m) {
     return x;
 }
 
-// Those that this thread has.
-static int unlock_all_0(struct bl_machine *m, bl_word *a) {
-    (void)a;
+void bl_mutexes_unlock(struct bl_machine *m) {
     for (struct mutex *x = one_of(m); x != NULL; x = one_of(m))
         unlock(x);
+}
+
+static int unlock_all_0(struct bl_machine *m, bl_word *a) {
+    (void)a;
+    bl_mutexes_unlock(m);
     return BL_TRUE;
 }
 
