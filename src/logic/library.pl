@@ -54,7 +54,10 @@ halt :- halt(0).
 
 % The cleanup runs once, when G fails, throws, leaves no choice point, or a cut
 % takes its choice points away.
-setup_call_cleanup(S, G, C) :- once(S), call_cleanup(G, C).
+setup_call_cleanup(S, G, C) :-
+    once(S), '$cleanup'(C), % no call between them, at which a limit could end it
+    '$choice'(Before), call(G), '$choice'(After),
+    ( After == Before -> ! ; true ).
 call_cleanup(G, C) :-
     '$cleanup'(C),
     '$choice'(Before), call(G), '$choice'(After),
@@ -328,13 +331,7 @@ format(Stream, F, Args) :- '$format'(Stream, F, Args).
 '$give'(codes(L), A) :- atom_codes(A, L).
 '$give'(chars(L), A) :- atom_chars(A, L).
 with_output_to(Sink, G) :- '$to_memory'(G, Text), '$give'(Sink, Text).
-'$to_memory'(G, Text) :-
-    '$memory_open'(Old, New),
-    (   catch(G, E, true)
-    ->  '$memory_close'(Old, New, Text0),
-        ( nonvar(E) -> throw(E) ; Text = Text0 )
-    ;   '$memory_close'(Old, New, _), fail
-    ).
+'$to_memory'(G, Text) :- '$memory_open', ( call(G) -> '$memory_close'(Text) ).
 read_term_from_atom(A, T, _) :- term_to_atom(T, A).
 print_message(K, M) :- '$say'(M, K), !.
 print_message(_, _).
@@ -477,12 +474,7 @@ message_queue_create(Q, Options) :-
 message_queue_property(Q, size(N)) :- '$queue_size'(Q, N).
 mutex_create(M, Options) :-
     ( '$member'(alias(A), Options) -> M = A ; true ), mutex_create(M).
-with_mutex(M, G) :-
-    mutex_lock(M),
-    (   catch(G, E, true)
-    ->  mutex_unlock(M), ( nonvar(E) -> throw(E) ; true )
-    ;   mutex_unlock(M), fail
-    ).
+with_mutex(M, G) :- '$mutex_hold'(M), ( call(G) -> '$mutex_release' ).
 
 % Goals by many threads: a queue of work, as many threads as asked, and a queue
 % of results; the first failure or error decides.

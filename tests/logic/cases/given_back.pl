@@ -1,9 +1,21 @@
 % SPDX-License-Identifier: MIT
 %: args -g main
+%> output
+%> mutexes
+%> cleanups
 %> message time_limit_exceeded
-% A limit that is met is not lost.
+% What a goal has while it runs is given back however a limit ends it: the place
+% of its output, a mutex. Nor is the limit itself lost.
 main :-
+    current_output(S), rounds(( with_output_to(atom(_), write(lost)), portray(user_error) )),
+    ( current_output(S), stream_property(X, output), \+ stream_property(X, alias(_)) -> true ; writeln(output) ),
+    rounds(( with_mutex(m, true), flag(k, N, N + 1) )), free(m), free('$flag'), writeln(mutexes),
+    rounds(setup_call_cleanup(mutex_lock(m), true, mutex_unlock(m))), free(m), writeln(cleanups),
     messages.
+rounds(G) :- forall(between(1, 100, I), ( T is 0.0001 + I * 3.0e-6, within(T, ( repeat, G, fail )) )).
+within(T, G) :- catch(call_with_time_limit(T, G), time_limit_exceeded, true).
+portray(S) :- with_output_to(atom(_), ( current_output(M), S \== M, portray_clause(M, a) )).
+free(M) :- thread_create(mutex_trylock(M), T), thread_join(T, true).
 % the limit is met while messages are looked through
 messages :-
     message_queue_create(Q), forall(between(1, 100000, I), thread_send_message(Q, m(I))),
