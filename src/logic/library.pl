@@ -502,31 +502,27 @@ concurrent_maplist(G, L, M) :- '$pair_goals'(L, M, G, Gs), concurrent(4, Gs, [])
 first_solution(X, Goals, _) :- '$member'(G, Goals), call(G), !, X = X.
 
 '$concurrently'(N, Step, Work, Results) :-
-    message_queue_create(In), message_queue_create(Out),
+    '$queue_create'(In, 0), '$queue_create'(Out, 0), '$cleanup'('$dismiss'(In, Out)),
     '$send_work'(Work, 0, Count, In),
     Threads is min(N, max(1, Count)),
-    '$spawn'(Threads, In, Out, Step, Ids),
-    '$gather'(Count, Out, Pairs, Error),
-    '$stop'(Threads, In), '$join_all'(Ids),
-    message_queue_destroy(In), message_queue_destroy(Out),
+    '$spawn'(Threads, In, Out, Step),
+    '$gather'(Count, Out, Pairs, Error), !, % and they are dismissed
     ( nonvar(Error) -> throw(Error) ; true ),
     keysort(Pairs, Sorted), pairs_values(Sorted, Results).
+% However it ended: whoever waits for more work gets an error.
+'$dismiss'(In, Out) :- message_queue_destroy(In), '$crew_end'(In), message_queue_destroy(Out).
 '$send_work'([], N, N, _).
 '$send_work'([W|Ws], I, N, In) :-
     thread_send_message(In, work(I, W)), J is I + 1, '$send_work'(Ws, J, N, In).
-'$spawn'(0, _, _, _, []) :- !.
-'$spawn'(N, In, Out, Step, [Id|Ids]) :-
-    thread_create('$serve'(In, Out, Step), Id), M is N - 1,
-    '$spawn'(M, In, Out, Step, Ids).
+'$spawn'(0, _, _, _) :- !.
+'$spawn'(N, In, Out, Step) :-
+    '$crew_add'('$serve'(In, Out, Step), In), M is N - 1, '$spawn'(M, In, Out, Step).
 '$serve'(In, Out, Step) :-
-    thread_get_message(In, M),
-    (   M = work(I, W)
-    ->  catch(( call(Step, W, R) -> Result = R ; Result = false ), E, true),
-        ( nonvar(E) -> thread_send_message(Out, error(E))
-        ; thread_send_message(Out, done(I, Result)) ),
-        '$serve'(In, Out, Step)
-    ;   true
-    ).
+    thread_get_message(In, work(I, W)),
+    catch(( call(Step, W, R) -> Result = R ; Result = false ), E, true),
+    ( nonvar(E) -> thread_send_message(Out, error(E))
+    ; thread_send_message(Out, done(I, Result)) ),
+    '$serve'(In, Out, Step).
 '$gather'(0, _, [], _) :- !.
 '$gather'(N, Out, Pairs, Error) :-
     thread_get_message(Out, M),
@@ -535,7 +531,3 @@ first_solution(X, Goals, _) :- '$member'(G, Goals), call(G), !, X = X.
     ;   M = error(E), ( var(Error) -> Error = E ; true ), Pairs = Ps
     ),
     N1 is N - 1, '$gather'(N1, Out, Ps, Error).
-'$stop'(0, _) :- !.
-'$stop'(N, In) :- thread_send_message(In, stop), M is N - 1, '$stop'(M, In).
-'$join_all'([]).
-'$join_all'([Id|Ids]) :- thread_join(Id, _), '$join_all'(Ids).
