@@ -340,7 +340,23 @@ print_message(_, _).
     format(user_error, 'leaflog: ~w: ', [K]), format(user_error, F, As), nl(user_error).
 '$say'(E, error) :- '$print_error'(E).
 phrase(G, L) :- phrase(G, L, []).
-phrase(G, L, R) :- call(G, L, R).
+phrase(G, L, R) :-
+    ( callable(G) -> true ; '$must_be'(callable, G) ), '$phrase_list'(L), '$phrase_list'(R),
+    ( '$dcg_construct'(G) -> '$dcg_body'(G, S0, S, B), S0 = L, S = R, call(B) ; call(G, L, R) ).
+'$phrase_list'(L) :- var(L), !.
+'$phrase_list'([]) :- !.
+'$phrase_list'([_|_]) :- !.
+'$phrase_list'(L) :- throw(error(type_error(list, L), _)).
+% what stands in a grammar's body and is no nonterminal
+'$dcg_construct'((_, _)).
+'$dcg_construct'((_ ; _)).
+'$dcg_construct'((_ | _)).
+'$dcg_construct'((_ -> _)).
+'$dcg_construct'(\+ _).
+'$dcg_construct'(!).
+'$dcg_construct'({_}).
+'$dcg_construct'([]).
+'$dcg_construct'([_|_]).
 
 dcg_translate_rule((H, P --> B), (H1 :- B1)) :- !,
     '$dcg_head'(H, S0, S, H1), '$dcg_body'(B, S0, S1, B0),
@@ -357,10 +373,11 @@ dcg_translate_rule((H --> B), (H1 :- B1)) :-
 '$dcg_body'(!, S0, S, (!, S0 = S)) :- !.
 '$dcg_body'({G}, S0, S, (G, S0 = S)) :- !.
 '$dcg_body'([], S0, S, S0 = S) :- !.
-'$dcg_body'(L, S0, S, G) :- is_list(L), !, '$dcg_terminals'(L, S0, S, G).
+'$dcg_body'([T|Ts], S0, S, G) :- !, L = [T|Ts],
+    ( is_list(L) -> '$dcg_terminals'(L, S0, S, G) ; '$partial_list'(L), G = '$append'(L, S, S0) ).
 '$dcg_body'(call(G), S0, S, call(G, S0, S)) :- !.
 '$dcg_body'(call(G, A), S0, S, call(G, A, S0, S)) :- !.
-'$dcg_body'(N, S0, S, G) :- '$dcg_head'(N, S0, S, G).
+'$dcg_body'(N, S0, S, G) :- '$must_be'(callable, N), '$dcg_head'(N, S0, S, G).
 '$dcg_terminals'(L, S0, S, S0 = L1) :- '$append'(L, S, L1).
 
 % ---- the database and flags
