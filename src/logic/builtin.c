@@ -6,6 +6,7 @@
 
 #include "logic/arith.h"
 #include "logic/engine.h"
+#include "logic/guard.h"
 #include "logic/token.h"
 
 #include <stdio.h>
@@ -30,6 +31,7 @@ void bl_builtins_init(void) {
     bl_builtins_findall();
     bl_builtins_flag();
     bl_builtins_format();
+    bl_builtins_guard();
     bl_builtins_list();
     bl_builtins_message();
     bl_builtins_mutex();

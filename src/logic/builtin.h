@@ -85,7 +85,10 @@ int bl_take_write_options(struct bl_machine *m, bl_word options,
 // Writes it; a full stop is a token of its own.
 void bl_out_end(struct bl_out *o, const char *end);
 
-int bl_abolish_tables(struct bl_machine *m); // all of them
+// All of them, or while goals are being evaluated, afterwards.
+int bl_abolish_tables(struct bl_machine *m);
+// An error while goals are being evaluated.
+int bl_may_abolish_tables(struct bl_machine *m);
 
 bl_word bl_make_list(struct bl_machine *m, const bl_word *items, size_t n,
                      bl_word tail);

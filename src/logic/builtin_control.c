@@ -205,7 +205,7 @@ static int delete_file_1(struct bl_machine *m, bl_word *a) {
     return bl_throw_existence(m, BL_ATOM_source_sink, name);
 }
 
-// Interrupted, it returns to the machine, which then stops.
+// In short pieces, so that an interrupt or a deadline ends it.
 static int sleep_1(struct bl_machine *m, bl_word *a) {
     const bl_word t = bl_deref(a[0]);
     if (!bl_is_number(t))
@@ -215,10 +215,17 @@ static int sleep_1(struct bl_machine *m, bl_word *a) {
         return BL_THROW;
     if (s <= 0)
         return BL_TRUE;
-    const double whole = floor(s);
-    const struct timespec time = {(time_t)whole, (long)((s - whole) * 1e9)};
+    uint64_t now = bl_now_ns();
+    const uint64_t end = now + (uint64_t)(fmin(s, 1e9) * 1e9);
     bl_table_rest(m->tabler->thread);
-    (void)nanosleep(&time, NULL);
+    for (; now < end; now = bl_now_ns()) {
+        const uint64_t left = end - now;
+        const struct timespec piece = {0, left < BL_LOOK_NS ? (long)left
+                                                            : (long)BL_LOOK_NS};
+        (void)nanosleep(&piece, NULL);
+        if (bl_load_acquire(&m->interrupt) != 0 && !bl_machine_event(m))
+            return BL_THROW;
+    }
     return BL_TRUE;
 }
 

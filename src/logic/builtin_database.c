@@ -23,7 +23,11 @@ static int may_change(struct bl_machine *m, struct bl_pred *p,
                                bl_indicator(m, p->functor));
 }
 
-// Its clauses have changed, or are about to.
+// Whether its clauses may change now: not where its tables cannot follow.
+static int may_go(struct bl_machine *m, const struct bl_pred *p) {
+    return p->flags & BL_PRED_INCREMENTAL ? bl_may_abolish_tables(m) : BL_TRUE;
+}
+
 static int changed(struct bl_machine *m, const struct bl_pred *p) {
     return p->flags & BL_PRED_INCREMENTAL ? bl_abolish_tables(m) : BL_TRUE;
 }
@@ -56,6 +60,8 @@ static int add(struct bl_machine *m, bl_word t, bool at_end) {
     if (bl_take_callable(m, head, &head) != BL_TRUE)
         return BL_THROW;
     struct bl_pred *const p = bl_pred_ensure(bl_term_functor(head));
+    if (may_go(m, p) != BL_TRUE)
+        return BL_THROW;
     if ((p->flags & (BL_PRED_DYNAMIC | BL_PRED_LIBRARY)) != BL_PRED_DYNAMIC &&
         open_up(m, p, t) != BL_TRUE)
         return BL_THROW;
@@ -168,6 +174,11 @@ static int first_walk(struct bl_machine *m, bl_word head, struct walk *w,
     return walk_start(p, head, w) ? BL_TRUE : BL_FAIL;
 }
 
+// False where somebody erased it before, or with the ball set.
+static bool erase_one(struct bl_machine *m, struct bl_clause *c) {
+    return may_go(m, c->pred) == BL_TRUE && bl_clause_erase(c);
+}
+
 static int walk_clauses(struct bl_machine *m, bl_word head, bl_word body,
                         bool erase) {
     bl_word *const state = bl_state(m);
@@ -190,7 +201,7 @@ static int walk_clauses(struct bl_machine *m, bl_word head, bl_word body,
         if (!clause_terms(m, *at, t))
             return BL_THROW;
         if (bl_unify(m, head, t[0]) && bl_unify(m, body, t[1]) &&
-            (!erase || bl_clause_erase(*at))) {
+            (!erase || erase_one(m, *at))) {
             w.run.at = next;
             update_walk(*state, &w);
             if (erase && changed(m, (*at)->pred) != BL_TRUE)
@@ -253,7 +264,7 @@ static int retractall_1(struct bl_machine *m, bl_word *a) {
         if (!clause_terms(m, *at, t))
             return BL_THROW;
         if (bl_unify(m, head, t[0]))
-            (void)bl_clause_erase(*at);
+            (void)erase_one(m, *at);
         if (m->ball != NULL)
             return BL_THROW;
         bl_untrail(m, mark);
@@ -270,7 +281,7 @@ static int abolish_1(struct bl_machine *m, bl_word *a) {
     struct bl_pred *const p = bl_functor_pred(f);
     if (p == NULL)
         return BL_TRUE;
-    if (may_change(m, p, BL_ATOM_modify) != BL_TRUE)
+    if (may_change(m, p, BL_ATOM_modify) != BL_TRUE || may_go(m, p) != BL_TRUE)
         return BL_THROW;
     bl_pred_wipe(p);
     return changed(m, p);
@@ -374,6 +385,16 @@ static int discontiguous_1(struct bl_machine *m, bl_word *a) {
     return each_indicator(m, a[0], make_discontiguous);
 }
 
+static int make_multifile(struct bl_machine *m, bl_word functor) {
+    (void)m;
+    bl_pred_ensure(functor)->flags |= BL_PRED_MULTIFILE;
+    return BL_TRUE;
+}
+
+static int multifile_1(struct bl_machine *m, bl_word *a) {
+    return each_indicator(m, a[0], make_multifile);
+}
+
 // '$predicates'(List): name/arity of what the program defined.
 static int predicates_1(struct bl_machine *m, bl_word *a) {
     bl_word list = BL_ATOM(nil);
@@ -404,7 +425,8 @@ static int properties_2(struct bl_machine *m, bl_word *a) {
                  {BL_PRED_TABLED, "tabled"},
                  {BL_PRED_SYSTEM, "built_in"},
                  {BL_PRED_DEFINED, "defined"},
-                 {BL_PRED_DISCONTIGUOUS, "discontiguous"}};
+                 {BL_PRED_DISCONTIGUOUS, "discontiguous"},
+                 {BL_PRED_MULTIFILE, "multifile"}};
     bl_word list = BL_ATOM(nil);
     for (size_t i = 0; i < BL_ARRAY_LEN(names); i++) {
         if (p->flags & names[i].flag)
@@ -452,7 +474,7 @@ void bl_builtins_database(void) {
         {"abolish", 1, abolish_1},
         {"dynamic", 1, dynamic_1},
         {"discontiguous", 1, discontiguous_1},
-        {"multifile", 1, discontiguous_1},
+        {"multifile", 1, multifile_1},
     };
     static const struct bl_builtin_row rows[] = {
         {"$predicates", 1, predicates_1},

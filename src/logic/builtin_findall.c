@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Collecting solutions. A collection lives outside the heap while its goal
-// backtracks; collections form a stack per machine. One that an error left
-// behind goes when an older one is taken, or with the machine.
+// backtracks; collections form a stack per machine. Those that an error leaves
+// go when it is caught.
 //
 #include "logic/builtin.h"
 #include "logic/engine.h"
@@ -11,6 +11,7 @@
 
 struct bl_findall {
     struct bl_findall *below;
+    const struct bl_choice *since; // the newest choice point when it began
     struct bl_record *first, *last;
     int64_t count;
 };
@@ -37,11 +38,17 @@ void bl_findall_drop_all(struct bl_machine *m) {
         pop(m);
 }
 
+void bl_findall_drop_since(struct bl_machine *m, const struct bl_choice *b) {
+    while (m->findall != NULL && m->findall->since >= b)
+        pop(m);
+}
+
 static int start_1(struct bl_machine *m, bl_word *a) {
     struct bl_findall *const f = calloc(1, sizeof *f);
     if (f == NULL)
         return bl_throw_resource(m, "memory");
     f->below = m->findall;
+    f->since = m->b;
     m->findall = f;
     return bl_answer(m, a[0], bl_int((int64_t)((uintptr_t)f >> 3)));
 }

@@ -3,9 +3,11 @@
 // Mutexes of programs, by name; the same thread may lock one repeatedly. Each
 // lock of one, and each builtin that is at work on it, counts as a user; one
 // that was destroyed keeps its name as long as it has users, and the last one
-// frees it.
+// frees it. A thread that ends gives back what it has.
 //
 #include "logic/builtin.h"
+#include "logic/engine.h"
+#include "logic/guard.h"
 #include "logic/queue.h"
 
 #include <pthread.h>
@@ -108,9 +110,9 @@ static bool has(const struct bl_machine *m, const struct mutex *x) {
     return bl_load_relaxed(&x->owner) == m;
 }
 
-static int lock_1(struct bl_machine *m, bl_word *a) {
+static int lock(struct bl_machine *m, bl_word a, struct mutex **out) {
     struct mutex *x;
-    if (take(m, a[0], true, &x) != BL_TRUE)
+    if (take(m, a, true, &x) != BL_TRUE)
         return BL_THROW;
     if (!has(m, x) && !bl_machine_lock(m, &x->lock)) {
         drop(x);
@@ -118,7 +120,13 @@ static int lock_1(struct bl_machine *m, bl_word *a) {
     }
     bl_store_relaxed(&x->owner, m);
     x->depth++;
+    *out = x;
     return BL_TRUE;
+}
+
+static int lock_1(struct bl_machine *m, bl_word *a) {
+    struct mutex *x;
+    return lock(m, a[0], &x);
 }
 
 static int trylock_1(struct bl_machine *m, bl_word *a) {
@@ -158,6 +166,57 @@ static int unlock_1(struct bl_machine *m, bl_word *a) {
                : bl_throw_permission(m, BL_ATOM_modify, BL_ATOM_mutex, name);
 }
 
+// ---- while a goal runs
+
+// One user more: the choice point.
+static struct mutex *keep(struct mutex *x) {
+    pthread_mutex_lock(&mutexes_lock);
+    x->users++;
+    pthread_mutex_unlock(&mutexes_lock);
+    return x;
+}
+
+static bool give_back(const struct bl_machine *m, const bl_word *word) {
+    struct mutex *const x = bl_guard_pointer(word[1]);
+    const bool was_ours = has(m, x);
+    if (was_ours)
+        unlock(x);
+    drop(x);
+    return was_ours;
+}
+
+void bl_mutex_undo(struct bl_machine *m, const bl_word *word) {
+    (void)give_back(m, word);
+}
+
+// '$mutex_hold'(Mutex): until '$mutex_release'.
+static int hold_1(struct bl_machine *m, bl_word *a) {
+    struct mutex *x;
+    struct bl_choice *const guard = bl_guard_push(m, BL_GUARD_MUTEX);
+    if (guard == NULL)
+        return BL_THROW;
+    if (lock(m, a[0], &x) == BL_TRUE) {
+        guard->arg[1] = bl_guard_word(keep(x));
+        return BL_TRUE;
+    }
+    bl_choice_pop(m);
+    return BL_THROW;
+}
+
+static int release_0(struct bl_machine *m, bl_word *a) {
+    const struct bl_choice *const guard = m->b;
+    const struct mutex *const x = bl_guard_pointer(guard->arg[1]);
+    const bl_word name = x->name;
+    (void)a;
+    BL_ASSERT(guard->alt == bl_code_guard);
+    bl_choice_pop(m);
+    return give_back(m, guard->arg)
+               ? BL_TRUE
+               : bl_throw_permission(m, BL_ATOM_modify, BL_ATOM_mutex, name);
+}
+
+// ---- all that a thread has
+
 static struct mutex *one_of(const struct bl_machine *m) {
     pthread_mutex_lock(&mutexes_lock);
     struct mutex *x = mutexes;
@@ -167,11 +226,14 @@ static struct mutex *one_of(const struct bl_machine *m) {
     return x;
 }
 
-// Those that this thread has.
-static int unlock_all_0(struct bl_machine *m, bl_word *a) {
-    (void)a;
+void bl_mutexes_unlock(struct bl_machine *m) {
     for (struct mutex *x = one_of(m); x != NULL; x = one_of(m))
         unlock(x);
+}
+
+static int unlock_all_0(struct bl_machine *m, bl_word *a) {
+    (void)a;
+    bl_mutexes_unlock(m);
     return BL_TRUE;
 }
 
@@ -180,6 +242,7 @@ void bl_builtins_mutex(void) {
         {"mutex_create", 1, create_1}, {"mutex_destroy", 1, destroy_1},
         {"mutex_lock", 1, lock_1},     {"mutex_trylock", 1, trylock_1},
         {"mutex_unlock", 1, unlock_1}, {"mutex_unlock_all", 0, unlock_all_0},
+        {"$mutex_hold", 1, hold_1},    {"$mutex_release", 0, release_0},
     };
     BL_DEFINE(rows);
 }

@@ -188,7 +188,7 @@ static int match(struct bl_machine *m, struct bl_queue *q, bl_word pattern,
         if (!same) {
             bl_untrail(m, mark);
             m->h = h;
-            if (m->ball != NULL) // stopped on the way
+            if (m->ball != NULL) // an interrupt, and not another message
                 return BL_THROW;
             continue;
         }

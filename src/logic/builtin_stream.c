@@ -3,6 +3,7 @@
 // Opening, closing, choosing streams; reading characters and terms.
 //
 #include "logic/builtin.h"
+#include "logic/guard.h"
 #include "logic/reader.h"
 #include "logic/stream.h"
 
@@ -135,36 +136,91 @@ static int flush(struct bl_machine *m, struct bl_stream *s, bl_word *a) {
 
 BL_ON_OUTPUT(flush_output_0, flush_output_1, flush)
 
-// '$memory_open'(Old, New): output goes to memory.
-static int memory_open_2(struct bl_machine *m, bl_word *a) {
-    const struct bl_stream like = {.output = true};
-    struct bl_stream *const s = bl_stream_open(m, &like);
-    if (s == NULL)
-        return bl_throw_resource(m, "streams");
-    const bl_word old = bl_stream_term(m, m->io->output);
-    bl_stream_keep(&m->io->output, s);
-    return bl_answer(m, a[0], old) == BL_TRUE
-               ? bl_answer(m, a[1], bl_stream_term(m, s))
-               : BL_THROW;
+// ---- output that goes elsewhere while a goal runs
+
+static struct bl_stream *guarded(bl_word w) { return bl_guard_pointer(w); }
+
+// A use of the stream, for the choice point.
+static bl_word keep(struct bl_stream *s) {
+    struct bl_stream *kept = NULL;
+    bl_stream_keep(&kept, s);
+    return bl_guard_word(kept);
 }
 
-// '$memory_close'(Old, New, Text): to the old one again, if there still is one.
-static int memory_close_3(struct bl_machine *m, bl_word *a) {
-    struct bl_stream *s;
-    if (bl_find_stream(m, a[0], &s) != BL_TRUE) {
-        free(m->ball);
-        m->ball = NULL;
-        s = bl_stream_standard(BL_USER_OUTPUT);
-    }
+static void leave(bl_word w) {
+    struct bl_stream *s = guarded(w);
+    bl_stream_keep(&s, NULL);
+}
+
+// To where it went before, if that is still there.
+void bl_output_undo(struct bl_machine *m, const bl_word *word) {
+    struct bl_stream *const old = guarded(word[1]);
+    struct bl_stream *const memory = guarded(word[2]);
+    bl_stream_keep(&m->io->output, bl_stream_is_there(old)
+                                       ? old
+                                       : bl_stream_standard(BL_USER_OUTPUT));
+    leave(word[1]);
+    if (memory != NULL)
+        bl_stream_drop_memory(memory);
+    leave(word[2]);
+}
+
+static void redirect(struct bl_machine *m, struct bl_choice *guard,
+                     struct bl_stream *s) {
+    guard->arg[1] = keep(m->io->output);
     bl_stream_keep(&m->io->output, s);
-    if (bl_take_stream(m, a[1], true, &s) != BL_TRUE ||
-        bl_stream_enter(m, s) != BL_TRUE)
+}
+
+// '$output_to'(Stream): until '$output_back'.
+static int output_to_1(struct bl_machine *m, bl_word *a) {
+    struct bl_stream *s;
+    struct bl_choice *const guard = bl_guard_push(m, BL_GUARD_OUTPUT);
+    if (guard == NULL)
+        return BL_THROW;
+    if (bl_take_stream(m, a[0], true, &s) == BL_TRUE) {
+        redirect(m, guard, s);
+        return BL_TRUE;
+    }
+    bl_choice_pop(m);
+    return BL_THROW;
+}
+
+static int output_back_0(struct bl_machine *m, bl_word *a) {
+    const struct bl_choice *const guard = m->b;
+    (void)a;
+    BL_ASSERT(guard->alt == bl_code_guard);
+    bl_choice_pop(m);
+    bl_guard_undo(m, guard);
+    return BL_TRUE;
+}
+
+// '$memory_open': output goes to memory until '$memory_close'.
+static int memory_open_0(struct bl_machine *m, bl_word *a) {
+    const struct bl_stream like = {.output = true};
+    struct bl_choice *const guard = bl_guard_push(m, BL_GUARD_OUTPUT);
+    (void)a;
+    if (guard == NULL)
+        return BL_THROW;
+    struct bl_stream *const s = bl_stream_open(m, &like);
+    if (s != NULL) {
+        redirect(m, guard, s);
+        guard->arg[2] = keep(s);
+        return BL_TRUE;
+    }
+    bl_choice_pop(m);
+    return bl_throw_resource(m, "streams");
+}
+
+// '$memory_close'(Text).
+static int memory_close_1(struct bl_machine *m, bl_word *a) {
+    struct bl_stream *const s = guarded(m->b->arg[2]);
+    if (bl_stream_enter(m, s) != BL_TRUE)
         return BL_THROW;
     const bl_word text =
         bl_atom(s->memory.text ? s->memory.text : "", s->memory.bytes);
     bl_stream_leave(s);
-    return bl_stream_close(m, s) == BL_TRUE ? bl_answer(m, a[2], text)
-                                            : BL_THROW;
+    (void)output_back_0(m, a);
+    return bl_answer(m, a[0], text);
 }
 
 // Input from any text.
@@ -507,8 +563,10 @@ void bl_builtins_stream(void) {
     };
     static const struct bl_builtin_row rows[] = {
         {"open_string", 2, open_string_2},
-        {"$memory_open", 2, memory_open_2},
-        {"$memory_close", 3, memory_close_3},
+        {"$output_to", 1, output_to_1},
+        {"$output_back", 0, output_back_0},
+        {"$memory_open", 0, memory_open_0},
+        {"$memory_close", 1, memory_close_1},
         {"read_line_to_codes", 2, read_line_2},
     };
     BL_DEFINE_ISO(iso);

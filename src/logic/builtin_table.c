@@ -173,18 +173,17 @@ static int table_1(struct bl_machine *m, bl_word *a) {
 }
 
 int bl_abolish_tables(struct bl_machine *m) {
-    if (m->tabler->top != NULL)
-        return not_now(m);
-    if (!bl_keep_answers(m, NULL))
-        return BL_THROW;
-    return bl_table_abolish_all(m->tabler->thread) ? BL_TRUE : not_now(m);
-}
-
-// While goals are being evaluated: afterwards.
-static int abolish_all_tables_0(struct bl_machine *m, bl_word *a) {
-    (void)a;
     m->tabler->abolish_soon = true;
     return bl_abolish_if_idle(m) ? BL_TRUE : BL_THROW;
+}
+
+int bl_may_abolish_tables(struct bl_machine *m) {
+    return m->tabler->top == NULL ? BL_TRUE : not_now(m);
+}
+
+static int abolish_all_tables_0(struct bl_machine *m, bl_word *a) {
+    (void)a;
+    return bl_abolish_tables(m);
 }
 
 // The tabled predicate that an indicator names.

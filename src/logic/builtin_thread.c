@@ -23,6 +23,7 @@
 struct bl_worker {
     struct bl_worker *next; // workers_lock
     bl_word name;           // alias, or an integer word
+    bl_word crew;           // const: of those who work together; or 0
     pthread_t thread;
     struct bl_record *goal;
     struct bl_record *result; // ball, or NULL
@@ -106,6 +107,12 @@ static void run_goal(struct bl_worker *w, struct bl_machine *m) {
     if (status != BL_RUN_HALT)
         bl_query_close(m, &q);
     set_status(w, status);
+}
+
+static void interrupt_locked(struct bl_worker *w, uint32_t why) {
+    w->interrupt = why;
+    if (w->machine != NULL)
+        bl_machine_interrupt(w->machine, why);
 }
 
 // From now on others may interrupt the worker's machine, or no longer.
@@ -201,7 +208,7 @@ static bool launch_soon(struct bl_worker *w) {
 }
 
 static int start(struct bl_machine *m, bl_word goal, bl_word alias,
-                 bool detached, bl_word *name) {
+                 bl_word crew, bool detached, bl_word *name) {
     struct bl_record *const r = bl_record_make(m, &goal, 1);
     if (r == NULL)
         return BL_THROW;
@@ -211,6 +218,7 @@ static int start(struct bl_machine *m, bl_word goal, bl_word alias,
         return bl_throw_permission(m, BL_ATOM_create, BL_ATOM_thread, alias);
     }
     w->goal = r;
+    w->crew = crew;
     w->is_thread = true;
     w->detached = detached;
     *name = w->name;
@@ -229,7 +237,7 @@ static int thread_create_4(struct bl_machine *m, bl_word *a) {
     const bl_word alias = bl_deref(a[2]);
     const bool detached = bl_deref(a[3]) == BL_ATOM(true);
     const int r =
-        start(m, goal, alias == BL_ATOM(nil) ? 0 : alias, detached, &name);
+        start(m, goal, alias == BL_ATOM(nil) ? 0 : alias, 0, detached, &name);
     return r == BL_TRUE ? bl_answer(m, a[1], name) : r;
 }
 
@@ -314,6 +322,55 @@ static int thread_detach_1(struct bl_machine *m, bl_word *a) {
     return BL_TRUE;
 }
 
+// ---- threads that do parts of one goal
+
+enum { EVERY = 50 }; // looks: who caught the interrupt is interrupted again
+
+// '$crew_add'(Goal, Crew): a thread that '$crew_end' ends.
+static int crew_add_2(struct bl_machine *m, bl_word *a) {
+    bl_word name;
+    return start(m, bl_deref(a[0]), 0, bl_deref(a[1]), false, &name);
+}
+
+static void crew_interrupt(bl_word crew) {
+    pthread_mutex_lock(&workers_lock);
+    for (struct bl_worker *w = workers; w != NULL; w = w->next) {
+        if (w->crew == crew)
+            interrupt_locked(w, BL_INT_ABORT);
+    }
+    pthread_mutex_unlock(&workers_lock);
+}
+
+// The next to be joined, or NULL.
+static struct bl_worker *crew_claim(bl_word crew) {
+    pthread_mutex_lock(&workers_lock);
+    struct bl_worker *w = workers;
+    while (w != NULL && (w->crew != crew || w->joining))
+        w = w->next;
+    if (w != NULL)
+        w->joining = true;
+    pthread_mutex_unlock(&workers_lock);
+    return w;
+}
+
+// '$crew_end'(Crew): interrupts what they do, and joins them.
+static int crew_end_1(struct bl_machine *m, bl_word *a) {
+    const bl_word crew = bl_deref(a[0]);
+    unsigned looks = 0;
+    for (struct bl_worker *w; (w = crew_claim(crew)) != NULL;) {
+        do {
+            if (looks++ % EVERY == 0)
+                crew_interrupt(crew);
+            if (bl_load_acquire(&m->interrupt) != 0 && !bl_machine_event(m)) {
+                release(w);
+                return BL_THROW;
+            }
+        } while (timed_join(w) == ETIMEDOUT);
+        free_worker(w);
+    }
+    return BL_TRUE;
+}
+
 static int get_1(struct bl_machine *m, bl_word *a) {
     return bl_queue_receive(m, m->worker->queue, a[0]);
 }
@@ -372,11 +429,8 @@ static struct bl_record *copy_record(const struct bl_record *r) {
 
 static void interrupt(struct bl_worker **w, int n, uint32_t why) {
     pthread_mutex_lock(&workers_lock);
-    for (int i = 0; i < n; i++) {
-        w[i]->interrupt = why;
-        if (w[i]->machine != NULL)
-            bl_machine_interrupt(w[i]->machine, why);
-    }
+    for (int i = 0; i < n; i++)
+        interrupt_locked(w[i], why);
     pthread_mutex_unlock(&workers_lock);
 }
 
@@ -468,6 +522,8 @@ void bl_builtins_thread(void) {
     static const struct bl_builtin_row rows[] = {
         {"$thread_create", 4, thread_create_4},
         {"thread_join", 2, thread_join_2},
+        {"$crew_add", 2, crew_add_2},
+        {"$crew_end", 1, crew_end_1},
         {"thread_self", 1, thread_self_1},
         {"$threads", 1, thread_list_1},
         {"thread_detach", 1, thread_detach_1},

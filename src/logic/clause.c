@@ -213,6 +213,28 @@ void bl_pred_wipe(struct bl_pred *p) {
     pthread_mutex_unlock(&p->lock);
 }
 
+bool bl_pred_wipe_file(struct bl_pred *p, const char *file,
+                       uint64_t generation) {
+    pthread_mutex_lock(&p->lock);
+    const struct bl_clause_run run =
+        bl_clauses_run(bl_load_relaxed(&p->clauses));
+    const uint64_t now = bl_add_acq_rel(&bl_generation, 1) + 1;
+    uint32_t n = 0;
+    for (struct bl_clause **i = run.at; i < run.end; i++) {
+        struct bl_clause *const c = *i;
+        if (c->file != file || c->birth > generation ||
+            bl_load_relaxed(&c->death) != UINT64_MAX)
+            continue;
+        bl_store_release(&c->death, now);
+        n++;
+    }
+    p->count -= n;
+    if (n > 0) // static ones are not asked whether they are alive
+        bl_pred_sweep(p);
+    pthread_mutex_unlock(&p->lock);
+    return n > 0;
+}
+
 // ---- predicates of ours that become the program's
 
 // A predicate of no name with what `p` has: its clauses, indexes, or builtin.
@@ -342,7 +364,7 @@ bool bl_pred_take_over(struct bl_machine *m, struct bl_pred *p) {
     relink(p, new_twin(p));
     pthread_mutex_unlock(&preds_lock);
     pthread_mutex_lock(&p->lock);
-    p->flags = 0;
+    p->flags &= BL_PRED_MULTIFILE;
     p->count = 0;
     bl_store_relaxed(&p->rules, 0);
     bl_store_release(&p->clauses, NULL);

@@ -87,10 +87,11 @@ enum bl_pred_flag {
     BL_PRED_TABLED = 16,
     BL_PRED_BARRIER = 32, // no tabled goal may be suspended below its calls
     BL_PRED_CONTROL = 64,
-    BL_PRED_LIBRARY = 128,     // defined in Prolog by us
-    BL_PRED_THROW = 256,       // throw/1
-    BL_PRED_OPEN = 512,        // a builtin that programs may define anew
-    BL_PRED_INCREMENTAL = 1024 // tables go when its clauses change
+    BL_PRED_LIBRARY = 128,      // defined in Prolog by us
+    BL_PRED_THROW = 256,        // throw/1
+    BL_PRED_OPEN = 512,         // a builtin that programs may define anew
+    BL_PRED_INCREMENTAL = 1024, // tables go when its clauses change
+    BL_PRED_MULTIFILE = 2048    // a file that is loaded adds to it
 };
 
 typedef int (*bl_builtin)(struct bl_machine *m, bl_word *a);
@@ -126,7 +127,8 @@ struct bl_pred {
     struct bl_modes *modes;     // lock; NULL: its table has none
     struct bl_modes *old_modes; // lock: replaced
     int table_design;           // -1: the default one
-    uint32_t file_id;           // consult in which it was defined
+    uint32_t file_id;           // consult that has clauses of it, the last one
+    const char *file;           // that it had the last one from
     struct bl_pred *next;       // all predicates
     _Atomic(uint64_t) calls;    // --profile
 };
@@ -152,6 +154,10 @@ struct bl_pred *bl_pred_define_builtin(const char *name, uint32_t arity,
 bool bl_pred_take_over(struct bl_machine *m, struct bl_pred *p);
 // Erases all clauses: before a file is loaded again, and for abolish/1.
 void bl_pred_wipe(struct bl_pred *p);
+// Erases those that came from `file` up to that generation. Whether there were
+// any.
+bool bl_pred_wipe_file(struct bl_pred *p, const char *file,
+                       uint64_t generation);
 // Sets what a call of the predicate runs, after a change of its flags.
 void bl_pred_set_entry(struct bl_pred *p);
 

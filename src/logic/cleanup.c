@@ -15,9 +15,16 @@
 // The cleanup has run: only failure is left.
 static const bl_word ran[] = {BL_OP_TRUST_ELSE, BL_OP_FAIL};
 
+// So long limits and Ctrl-C wait for a cleanup, which is there for them too: it
+// would keep for ever what it has not given back.
+#define PATIENCE_NS 1000000000u
+
 static void run(struct bl_machine *m, bl_word goal) {
     bl_word x[BL_REGISTERS];
     const bl_word *const pc = m->pc;
+    const uint64_t shielded = m->shielded_ns;
+    if (shielded == 0)
+        m->shielded_ns = bl_now_ns() + PATIENCE_NS;
     memcpy(x, m->x, sizeof x);
     struct bl_query q;
     const int r = bl_query_open(m, &q, bl_struct1(m, BL_ATOM(ignore), goal));
@@ -27,6 +34,7 @@ static void run(struct bl_machine *m, bl_word goal) {
         bl_query_close(m, &q);
     memcpy(m->x, x, sizeof x);
     m->pc = pc;
+    m->shielded_ns = shielded;
 }
 
 // Of two balls the first stays.

@@ -4,6 +4,7 @@
 // loading; each one is shown with file, line, column and the text it stands
 // in, and counted.
 //
+#include "logic/builtin.h"
 #include "logic/clause.h"
 #include "logic/engine.h"
 #include "logic/error.h"
@@ -29,7 +30,9 @@ struct loading {
     unsigned includes;
     uint32_t line; // of the clause at hand
     bool library;
-    uint32_t id; // of this load
+    bool stale;     // tables may show what was before
+    uint32_t id;    // of this load
+    uint64_t since; // the generation when it began
     int errors;
     struct bl_record *first_goal, **last_goal; // initialization/1
 };
@@ -134,9 +137,23 @@ static void refuse(struct loading *l, uint32_t line, const char *what) {
 
 // ---- directives
 
+// Tables made of clauses that this load has replaced, or has added to.
+static void drop_tables(struct loading *l) {
+    if (!l->stale)
+        return;
+    l->stale = false;
+    if (bl_abolish_tables(l->m) != BL_TRUE)
+        clause_error(l, l->line);
+}
+
+static int open_query(struct loading *l, struct bl_query *q, bl_word goal) {
+    drop_tables(l);
+    return bl_query_open(l->m, q, goal);
+}
+
 static bool run(struct loading *l, bl_word goal, uint32_t line) {
     struct bl_query q;
-    const int status = bl_query_open(l->m, &q, goal);
+    const int status = open_query(l, &q, goal);
     if (status == BL_RUN_HALT)
         return false;
     if (status == BL_RUN_ERROR)
@@ -176,7 +193,7 @@ static bool skips(const struct loading *l) {
 
 static enum taking evaluate(struct loading *l, bl_word goal, uint32_t line) {
     struct bl_query q;
-    const int status = bl_query_open(l->m, &q, goal);
+    const int status = open_query(l, &q, goal);
     if (status == BL_RUN_ERROR)
         clause_error(l, line);
     bl_query_close(l->m, &q);
@@ -256,7 +273,20 @@ static bool run_initializations(struct loading *l) {
 
 // ---- clauses
 
-// The first clause of a predicate in a load replaces what was there before.
+// The first clause of a predicate in a load replaces what was there before; of
+// one that several files add to, what was there from the same file.
+static void begin_predicate(struct loading *l, struct bl_pred *p) {
+    if (p->flags & (BL_PRED_DYNAMIC | BL_PRED_MULTIFILE)) {
+        if (bl_pred_wipe_file(p, l->source.name, l->since))
+            l->stale = true;
+    } else if (p->file_id != 0 && p->file_id != l->id) {
+        bl_pred_wipe(p);
+        l->stale = true;
+    }
+    p->file_id = l->id;
+    p->file = l->source.name;
+}
+
 static bool may_define(struct loading *l, struct bl_pred *p, uint32_t line) {
     if (l->library) {
         BL_CHECK((p->flags & BL_PRED_SYSTEM) == 0); // the name is taken
@@ -269,11 +299,8 @@ static bool may_define(struct loading *l, struct bl_pred *p, uint32_t line) {
         clause_error(l, line);
         return false;
     }
-    if (p->file_id == l->id)
-        return true;
-    if (p->file_id != 0 && !(p->flags & BL_PRED_DYNAMIC))
-        bl_pred_wipe(p);
-    p->file_id = l->id;
+    if (p->file_id != l->id || p->file != l->source.name)
+        begin_predicate(l, p);
     return true;
 }
 
@@ -298,6 +325,8 @@ static void add_clause(struct loading *l, bl_word t, uint32_t line) {
     c->file = l->source.name;
     c->line = line;
     bl_clause_add(c, true);
+    if (c->pred->flags & BL_PRED_INCREMENTAL)
+        l->stale = true;
 }
 
 static bool expand_grammar(struct loading *l, bl_word *t, uint32_t line) {
@@ -329,8 +358,8 @@ static bool expand_by_program(struct loading *l, bl_word *t, uint32_t line) {
         return false;
     const bl_word result = bl_new_var(m);
     struct bl_query q;
-    const int status = bl_query_open(
-        m, &q, bl_struct2(m, bl_atom_str("term_expansion"), *t, result));
+    const int status = open_query(
+        l, &q, bl_struct2(m, bl_atom_str("term_expansion"), *t, result));
     if (status == BL_RUN_TRUE) {
         bl_query_cut(m, &q);
         *t = bl_deref(result);
@@ -454,15 +483,18 @@ static void load(struct loading *l) {
     load_terms(l);
     if (l->conditions > 0)
         warn(l, l->line, "if/1 without endif/0");
-    if (!l->m->halting)
+    if (!l->m->halting) {
+        drop_tables(l);
         (void)run_initializations(l);
+    }
     newest = l->outer;
 }
 
 int bl_consult_text(struct bl_machine *m, const char *name, const char *text,
                     size_t length, bool is_library) {
     struct loading l = {.m = m, .library = is_library};
-    l.id = bl_add_relaxed(&load_ids, 1) + 1; // pairs with itself only
+    l.id = bl_add_relaxed(&load_ids, 1) + 1;   // pairs with itself only
+    l.since = bl_load_acquire(&bl_generation); // pairs with bl_clause_add
     l.last_goal = &l.first_goal;
     bl_source_init(&l.source, name, text, length);
     if (length > 1 && text[0] == '#' && text[1] == '!') {

@@ -178,10 +178,13 @@ static int add_facts(struct rows *r) {
         return bl_throw_permission(r->m, BL_ATOM_modify,
                                    BL_ATOM_static_procedure,
                                    bl_indicator(r->m, p->functor));
+    const bool followed = (p->flags & BL_PRED_INCREMENTAL) != 0;
+    if (followed && bl_may_abolish_tables(r->m) != BL_TRUE)
+        return BL_THROW;
     for (size_t i = 0; i < r->facts; i++)
         bl_clause_add(r->fact[i], true);
     r->facts = 0;
-    return BL_TRUE;
+    return followed ? bl_abolish_tables(r->m) : BL_TRUE;
 }
 
 int bl_load_csv(struct bl_machine *m, const char *path, bl_word name,

@@ -54,6 +54,7 @@ struct bl_machine *bl_engine_machine(void) {
 
 void bl_engine_machine_end(struct bl_machine *m) {
     (void)bl_limit_set_deadline(m, 0);
+    bl_mutexes_unlock(m);
     bl_findall_drop_all(m);
     bl_globals_drop(m);
     bl_io_close(m);

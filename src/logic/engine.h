@@ -57,7 +57,10 @@ int bl_load_csv(struct bl_machine *m, const char *path, bl_word name,
 void bl_builtins_init(void);
 // What a machine's builtins keep for it outside its stacks.
 void bl_findall_drop_all(struct bl_machine *m);
+// Those that were begun since choice point `b` was made, which an error passes.
+void bl_findall_drop_since(struct bl_machine *m, const struct bl_choice *b);
 void bl_globals_drop(struct bl_machine *m);
+void bl_mutexes_unlock(struct bl_machine *m); // those that it has
 extern const char bl_library_text[];
 extern const char bl_library_data_text[];
 

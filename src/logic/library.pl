@@ -54,7 +54,10 @@ halt :- halt(0).
 
 % The cleanup runs once, when G fails, throws, leaves no choice point, or a cut
 % takes its choice points away.
-setup_call_cleanup(S, G, C) :- once(S), call_cleanup(G, C).
+setup_call_cleanup(S, G, C) :-
+    once(S), '$cleanup'(C), % no call between them, at which a limit could end it
+    '$choice'(Before), call(G), '$choice'(After),
+    ( After == Before -> ! ; true ).
 call_cleanup(G, C) :-
     '$cleanup'(C),
     '$choice'(Before), call(G), '$choice'(After),
@@ -328,13 +331,7 @@ format(Stream, F, Args) :- '$format'(Stream, F, Args).
 '$give'(codes(L), A) :- atom_codes(A, L).
 '$give'(chars(L), A) :- atom_chars(A, L).
 with_output_to(Sink, G) :- '$to_memory'(G, Text), '$give'(Sink, Text).
-'$to_memory'(G, Text) :-
-    '$memory_open'(Old, New),
-    (   catch(G, E, true)
-    ->  '$memory_close'(Old, New, Text0),
-        ( nonvar(E) -> throw(E) ; Text = Text0 )
-    ;   '$memory_close'(Old, New, _), fail
-    ).
+'$to_memory'(G, Text) :- '$memory_open', ( call(G) -> '$memory_close'(Text) ).
 read_term_from_atom(A, T, _) :- term_to_atom(T, A).
 print_message(K, M) :- '$say'(M, K), !.
 print_message(_, _).
@@ -343,7 +340,23 @@ print_message(_, _).
     format(user_error, 'leaflog: ~w: ', [K]), format(user_error, F, As), nl(user_error).
 '$say'(E, error) :- '$print_error'(E).
 phrase(G, L) :- phrase(G, L, []).
-phrase(G, L, R) :- call(G, L, R).
+phrase(G, L, R) :-
+    ( callable(G) -> true ; '$must_be'(callable, G) ), '$phrase_list'(L), '$phrase_list'(R),
+    ( '$dcg_construct'(G) -> '$dcg_body'(G, S0, S, B), S0 = L, S = R, call(B) ; call(G, L, R) ).
+'$phrase_list'(L) :- var(L), !.
+'$phrase_list'([]) :- !.
+'$phrase_list'([_|_]) :- !.
+'$phrase_list'(L) :- throw(error(type_error(list, L), _)).
+% what stands in a grammar's body and is no nonterminal
+'$dcg_construct'((_, _)).
+'$dcg_construct'((_ ; _)).
+'$dcg_construct'((_ | _)).
+'$dcg_construct'((_ -> _)).
+'$dcg_construct'(\+ _).
+'$dcg_construct'(!).
+'$dcg_construct'({_}).
+'$dcg_construct'([]).
+'$dcg_construct'([_|_]).
 
 dcg_translate_rule((H, P --> B), (H1 :- B1)) :- !,
     '$dcg_head'(H, S0, S, H1), '$dcg_body'(B, S0, S1, B0),
@@ -360,10 +373,11 @@ dcg_translate_rule((H --> B), (H1 :- B1)) :-
 '$dcg_body'(!, S0, S, (!, S0 = S)) :- !.
 '$dcg_body'({G}, S0, S, (G, S0 = S)) :- !.
 '$dcg_body'([], S0, S, S0 = S) :- !.
-'$dcg_body'(L, S0, S, G) :- is_list(L), !, '$dcg_terminals'(L, S0, S, G).
+'$dcg_body'([T|Ts], S0, S, G) :- !, L = [T|Ts],
+    ( is_list(L) -> '$dcg_terminals'(L, S0, S, G) ; '$partial_list'(L), G = '$append'(L, S, S0) ).
 '$dcg_body'(call(G), S0, S, call(G, S0, S)) :- !.
 '$dcg_body'(call(G, A), S0, S, call(G, A, S0, S)) :- !.
-'$dcg_body'(N, S0, S, G) :- '$dcg_head'(N, S0, S, G).
+'$dcg_body'(N, S0, S, G) :- '$must_be'(callable, N), '$dcg_head'(N, S0, S, G).
 '$dcg_terminals'(L, S0, S, S0 = L1) :- '$append'(L, S, L1).
 
 % ---- the database and flags
@@ -484,12 +498,7 @@ message_queue_create(Q, Options) :-
 message_queue_property(Q, size(N)) :- '$queue_size'(Q, N).
 mutex_create(M, Options) :-
     ( '$member'(alias(A), Options) -> M = A ; true ), mutex_create(M).
-with_mutex(M, G) :-
-    mutex_lock(M),
-    (   catch(G, E, true)
-    ->  mutex_unlock(M), ( nonvar(E) -> throw(E) ; true )
-    ;   mutex_unlock(M), fail
-    ).
+with_mutex(M, G) :- '$mutex_hold'(M), ( call(G) -> '$mutex_release' ).
 
 % Goals by many threads: a queue of work, as many threads as asked, and a queue
 % of results; the first failure or error decides.
@@ -517,31 +526,27 @@ concurrent_maplist(G, L, M) :- '$pair_goals'(L, M, G, Gs), concurrent(4, Gs, [])
 first_solution(X, Goals, _) :- '$member'(G, Goals), call(G), !, X = X.
 
 '$concurrently'(N, Step, Work, Results) :-
-    message_queue_create(In), message_queue_create(Out),
+    '$queue_create'(In, 0), '$queue_create'(Out, 0), '$cleanup'('$dismiss'(In, Out)),
     '$send_work'(Work, 0, Count, In),
     Threads is min(N, max(1, Count)),
-    '$spawn'(Threads, In, Out, Step, Ids),
-    '$gather'(Count, Out, Pairs, Error),
-    '$stop'(Threads, In), '$join_all'(Ids),
-    message_queue_destroy(In), message_queue_destroy(Out),
+    '$spawn'(Threads, In, Out, Step),
+    '$gather'(Count, Out, Pairs, Error), !, % and they are dismissed
     ( nonvar(Error) -> throw(Error) ; true ),
     keysort(Pairs, Sorted), pairs_values(Sorted, Results).
+% However it ended: whoever waits for more work gets an error.
+'$dismiss'(In, Out) :- message_queue_destroy(In), '$crew_end'(In), message_queue_destroy(Out).
 '$send_work'([], N, N, _).
 '$send_work'([W|Ws], I, N, In) :-
     thread_send_message(In, work(I, W)), J is I + 1, '$send_work'(Ws, J, N, In).
-'$spawn'(0, _, _, _, []) :- !.
-'$spawn'(N, In, Out, Step, [Id|Ids]) :-
-    thread_create('$serve'(In, Out, Step), Id), M is N - 1,
-    '$spawn'(M, In, Out, Step, Ids).
+'$spawn'(0, _, _, _) :- !.
+'$spawn'(N, In, Out, Step) :-
+    '$crew_add'('$serve'(In, Out, Step), In), M is N - 1, '$spawn'(M, In, Out, Step).
 '$serve'(In, Out, Step) :-
-    thread_get_message(In, M),
-    (   M = work(I, W)
-    ->  catch(( call(Step, W, R) -> Result = R ; Result = false ), E, true),
-        ( nonvar(E) -> thread_send_message(Out, error(E))
-        ; thread_send_message(Out, done(I, Result)) ),
-        '$serve'(In, Out, Step)
-    ;   true
-    ).
+    thread_get_message(In, work(I, W)),
+    catch(( call(Step, W, R) -> Result = R ; Result = false ), E, true),
+    ( nonvar(E) -> thread_send_message(Out, error(E))
+    ; thread_send_message(Out, done(I, Result)) ),
+    '$serve'(In, Out, Step).
 '$gather'(0, _, [], _) :- !.
 '$gather'(N, Out, Pairs, Error) :-
     thread_get_message(Out, M),
@@ -550,7 +555,3 @@ first_solution(X, Goals, _) :- '$member'(G, Goals), call(G), !, X = X.
     ;   M = error(E), ( var(Error) -> Error = E ; true ), Pairs = Ps
     ),
     N1 is N - 1, '$gather'(N1, Out, Ps, Error).
-'$stop'(0, _) :- !.
-'$stop'(N, In) :- thread_send_message(In, stop), M is N - 1, '$stop'(M, In).
-'$join_all'([]).
-'$join_all'([Id|Ids]) :- thread_join(Id, _), '$join_all'(Ids).

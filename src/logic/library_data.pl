@@ -424,7 +424,7 @@ line_position(S, N) :- '$stream_count'(S, 2, N).
 byte_count(S, N) :- '$stream_count'(S, 3, N).
 stream_position_data(F, '$stream_position'(C, L, P, B), V) :-
     '$member'(F-V, [char_count-C, line_count-L, line_position-P, byte_count-B]).
-portray_clause(S, T) :- current_output(O), set_output(S), portray_clause(T), set_output(O).
+portray_clause(S, T) :- '$output_to'(S), ( portray_clause(T) -> '$output_back' ).
 read_stream_to_codes(S, Cs) :-
     get_code(S, C), ( C == -1 -> Cs = [] ; Cs = [C|Cs1], read_stream_to_codes(S, Cs1) ).
 read_line_to_string(S, L) :-

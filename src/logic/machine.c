@@ -9,7 +9,9 @@
 #include "logic/clause.h"
 #include "logic/cleanup.h"
 #include "logic/collect.h"
+#include "logic/engine.h"
 #include "logic/error.h"
+#include "logic/guard.h"
 #include "logic/record.h"
 #include "logic/kept.h"
 #include "logic/tabling.h"
@@ -199,6 +201,10 @@ void bl_machine_forget(struct bl_machine *m, uint32_t why) {
 }
 
 bool bl_machine_poll(struct bl_machine *m) {
+    if (m->shielded_ns != 0 && bl_now_ns() < m->shielded_ns) {
+        set_ends(m); // the next call asks again
+        return true;
+    }
     const uint32_t why = bl_exchange_acq_rel(&m->interrupt, 0);
     set_ends(m); // pairs with bl_machine_interrupt
     m->thrown = why & (BL_INT_TIME | BL_INT_SIGNAL | BL_INT_ABORT);
@@ -303,6 +309,7 @@ static bool is_active(const struct bl_machine *m, const struct bl_choice *b) {
 }
 
 static void restore_from(struct bl_machine *m, const struct bl_choice *b) {
+    bl_findall_drop_since(m, b);
     bl_untrail(m, b->tr);
     m->h = b->h;
     m->e = b->e;
@@ -363,6 +370,7 @@ const bl_word *bl_unwind(struct bl_machine *m) {
     for (struct bl_choice *b = m->b;; b = next) {
         next = b->prev;
         if (b->alt == bl_code_query_failed) {
+            bl_findall_drop_since(m, b);
             m->b = b;
             return NULL;
         }
@@ -372,6 +380,8 @@ const bl_word *bl_unwind(struct bl_machine *m) {
             clean_up(m, b);
             continue;
         }
+        if (b->alt == bl_code_guard)
+            bl_guard_undo(m, b);
         if (b->alt != bl_code_catch || !is_active(m, b))
             continue;
         const bl_word catcher = b->arg[1];

@@ -181,16 +181,40 @@ static void leave_table(const struct bl_stream *s) {
     free_stream(last);
 }
 
-int bl_stream_close(struct bl_machine *m, struct bl_stream *s) {
-    if (s->id <= BL_USER_ERROR)
-        return s->output ? bl_stream_flush(m, s) : BL_TRUE;
-    if (bl_stream_enter(m, s) != BL_TRUE)
-        return BL_THROW;
+// Of one that was entered. Whether its file took all.
+static bool end_stream(struct bl_stream *s) {
     s->closed = true;
     const bool written = s->file == NULL || fclose(s->file) == 0 || !s->output;
     s->file = NULL;
     bl_out_fini(&s->memory);
     s->source.text = NULL;
+    return written;
+}
+
+bool bl_stream_is_there(const struct bl_stream *s) {
+    pthread_mutex_lock(&streams_lock);
+    const bool there = streams[s->id] == s;
+    pthread_mutex_unlock(&streams_lock);
+    return there;
+}
+
+void bl_stream_drop_memory(struct bl_stream *s) {
+    BL_ASSERT(s->to_memory);
+    pthread_mutex_lock(&s->lock);
+    const bool open = !s->closed;
+    if (open)
+        (void)end_stream(s);
+    bl_stream_leave(s);
+    if (open)
+        leave_table(s);
+}
+
+int bl_stream_close(struct bl_machine *m, struct bl_stream *s) {
+    if (s->id <= BL_USER_ERROR)
+        return s->output ? bl_stream_flush(m, s) : BL_TRUE;
+    if (bl_stream_enter(m, s) != BL_TRUE)
+        return BL_THROW;
+    const bool written = end_stream(s);
     bl_stream_leave(s);
     const int r = written ? BL_TRUE : not_written(m, s);
     leave_table(s);

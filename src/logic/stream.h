@@ -88,6 +88,10 @@ struct bl_stream *bl_stream_open(struct bl_machine *m,
                                  const struct bl_stream *like);
 // For everybody; BL_TRUE or BL_THROW.
 int bl_stream_close(struct bl_machine *m, struct bl_stream *s);
+// Whether it is open; who writes to it is not waited for.
+bool bl_stream_is_there(const struct bl_stream *s);
+// Closes one to memory, where that was not done yet; an interrupt waits.
+void bl_stream_drop_memory(struct bl_stream *s);
 bl_word bl_stream_term(struct bl_machine *m, const struct bl_stream *s);
 
 // What a machine has of streams, and is counted as a user of.

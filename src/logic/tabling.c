@@ -402,16 +402,8 @@ static bool within_limit(struct bl_machine *m) {
     // relaxed: bl_machine_poll looks again
     if (bl_load_relaxed(&m->interrupt) != 0 && !bl_machine_poll(m))
         return false;
-    if (bl_engine.table_limit == 0)
-        return true;
-    uint64_t bytes = 0;
-    for (int i = 0; i < BL_TYPE_COUNT; i++) {
-        struct bl_table_memory_stats s;
-        bl_table_read_memory(bl_engine.space, (enum bl_table_type)i, &s);
-        bytes +=
-            s.mapped_bytes > s.block_bytes ? s.mapped_bytes : s.block_bytes;
-    }
-    if (bytes <= bl_engine.table_limit)
+    if (bl_engine.table_limit == 0 ||
+        bl_table_bytes(bl_engine.space) <= bl_engine.table_limit)
         return true;
     bl_throw_resource(m, "table_space");
     return false;

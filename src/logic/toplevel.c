@@ -188,6 +188,14 @@ static int show_answers(struct session *s, struct bl_query *q,
     return status;
 }
 
+static void print_statistics(struct bl_machine *m,
+                             const struct bl_toplevel_options *o) {
+    if (o->json)
+        bl_statistics_json(m, stdout);
+    else
+        bl_statistics_print(m, NULL);
+}
+
 static int run_query(struct session *s, const struct bl_read_result *r) {
     struct bl_machine *const m = s->m;
     struct bl_query q;
@@ -202,7 +210,7 @@ static int run_query(struct session *s, const struct bl_read_result *r) {
         bl_print_ball(m, NULL);
     bl_query_close(m, &q);
     if (s->options->stats)
-        bl_statistics_print(m, NULL);
+        print_statistics(m, s->options);
     bl_flush_output();
     return status;
 }
@@ -372,12 +380,8 @@ int bl_run_goal(struct bl_machine *m, const char *goal,
     } else {
         code = run_alone(m, &r, o->json);
     }
-    if (o->stats && o->threads <= 1 && status == BL_READ_TERM) {
-        if (o->json)
-            bl_statistics_json(m, stdout);
-        else
-            bl_statistics_print(m, NULL);
-    }
+    if (o->stats && o->threads <= 1 && status == BL_READ_TERM)
+        print_statistics(m, o);
     bl_read_result_fini(&r);
     bl_out_fini(&text);
     bl_flush_output();

@@ -96,6 +96,23 @@ void bl_table_read_memory(struct bl_table_space *space, enum bl_table_type type,
     out->block_bytes = bytes < 0 ? 0 : (uint64_t)bytes;
 }
 
+static int64_t bytes_of(const struct bl_memory *memory) {
+    int64_t sum = 0;
+    for (unsigned type = 0; type < BL_TYPE_COUNT; type++)
+        sum += bl_load_relaxed(&memory->bytes[type]); // as above
+    return sum;
+}
+
+uint64_t bl_table_bytes(struct bl_table_space *space) {
+    pthread_mutex_lock(&space->lock);
+    int64_t sum = bytes_of(&space->ended) + bytes_of(&space->entries);
+    for (const struct bl_table_thread *t = space->threads; t != NULL;
+         t = t->next)
+        sum += bytes_of(&t->own) + bytes_of(&t->common);
+    pthread_mutex_unlock(&space->lock);
+    return sum < 0 ? 0 : (uint64_t)sum;
+}
+
 void bl_table_read_locks(struct bl_table_space *space,
                          struct bl_table_lock_stats *out) {
     pthread_mutex_lock(&space->lock);

@@ -48,6 +48,10 @@ bl_table_thread_own(const struct bl_table_thread *thread) {
     return ((const struct bl_table_thread_head *)thread)->own;
 }
 
+// Of all blocks in the space. Of counts alone: pools that other threads change
+// meanwhile are not looked at, as bl_table_read_memory does.
+uint64_t bl_table_bytes(struct bl_table_space *space);
+
 // The node below which the answer ends. NULL: none yet, or shared.
 BL_INLINE struct bl_trie_node *
 bl_answer_node(const struct bl_subgoal *sg, const uint64_t *tokens, size_t n) {

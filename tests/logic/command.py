@@ -111,6 +111,9 @@ def answers(c: Command) -> None:
     json = c.expect(0, "", "--json", say=goal)
     c.same("JSON", json, '{"schema":"leaflog.answer/1","bindings":'
                          '{"X":{"cyclic":true},"Y":{"cyclic":true},"Z":1}}\n')
+    lines = c.expect(0, "", "--json", "--stats", say="X = 1.\nfail.\n").splitlines()
+    c.same("JSON with figures", " ".join(line[:27] for line in lines),
+           '{"schema":"leaflog.answer/1 {"schema":"leaflog.tables/1 {"schema":"leaflog.tables/1')
 
 
 def files(c: Command) -> None:
@@ -201,6 +204,16 @@ def less_memory(c: Command) -> None:
             c.same(f"=@= in {size}M", f"status {run.returncode}: {run.stderr[-300:]}", "0 or 2")
 
 
+def failed_collections(c: Command) -> None:
+    """What findall/3 had collected goes with the error that ends it."""
+    few = "ulimit -v 200000;"
+    if not c.has_room(few):
+        return
+    goal = "forall(between(1, 60, _), catch(findall(X, ( between(1, 100000, X) ; throw(x) ), _), " \
+           "x, true))"
+    c.expect(0, "", "--memory=100M", "-g", goal, before=few)
+
+
 def conversation(c: Command) -> None:
     """A program behind a pipe gets its answer before it says more."""
     goal = "repeat, read(X), print(got(X)), nl, flush_output, X == end"
@@ -232,6 +245,7 @@ def main() -> int:
         options(c)
         no_memory(c)
         less_memory(c)
+        failed_collections(c)
         conversation(c)
     print(f"{c.failures} failures")
     return 1 if c.failures else 0

@@ -8,6 +8,13 @@
 %> [4]
 %> []
 %> error permission_error(modify,table,being_evaluated) [4,5]
+%> assertz [1,5] [1,5]
+%> retract [1,5] [1,5]
+%> retractall [1,5] [1,5]
+%> abolish [1,5] [1,5]
+%> load_csv [1,5] [1,5]
+%> nothing [1,5] [1,5]
+%> loads [1,5,6,7] [8]
 :- table reach/2 as incremental, late/1 as (incremental, subsumptive).
 :- dynamic edge/2 as incremental.
 :- dynamic([other/1, more/1], [incremental(true)]).
@@ -24,4 +31,30 @@ main :-
     abolish(edge/2), show,
     assertz(more(1)), catch(late(_), error(E, _), true),
     assertz(edge(1, 4)), assertz(edge(4, 5)), findall(Y, reach(1, Y), L),
-    format("error ~q ~q~n", [E, L]).
+    format("error ~q ~q~n", [E, L]), within, loads.
+
+% Within an evaluation neither the clauses change nor the tables.
+:- dynamic d/1 as incremental.
+:- table p/1, q/1.
+d(1).
+d(5).
+p(X) :- d(X).
+q(assertz) :- refused(assertz(d(2))).
+q(retract) :- refused(retract(d(1))).
+q(retractall) :- refused(retractall(d(_))).
+q(abolish) :- refused(abolish(d/1)).
+q(load_csv) :- tmp_file('9\n', F), refused(load_csv(F, d)), delete_file(F).
+q(nothing) :- \+ retract(d(9)), retractall(d(9)).
+refused(G) :- catch(( G, fail ), error(permission_error(modify, table, being_evaluated), _), true).
+within :-
+    ps(_), member(W, [assertz, retract, retractall, abolish, load_csv, nothing]),
+    q(W), ps(L), findall(X, d(X), M), format("~q ~q ~q~n", [W, L, M]), fail.
+within.
+ps(L) :- findall(X, p(X), L0), sort(L0, L).
+loads :-
+    tmp_file('6\n7\n', F), load_csv(F, d), ps(L), delete_file(F),
+    tmp_file(':- retractall(d(_)), p(_) -> true ; true.\nd(8).\n', G), consult(G), ps(M), delete_file(G),
+    format("loads ~q ~q~n", [L, M]).
+tmp_file(Text, F) :-
+    N is random(1000000000), atom_concat('/tmp/leaflog-incremental-', N, F),
+    open(F, write, S), write(S, Text), close(S).

@@ -13,6 +13,22 @@
 %> type_error(integer,a)
 %> [1,2]
 %> [c] [1,2,3]
+%> text yes
+%> both yes
+%> absent yes
+%> not_absent no
+%> condition yes
+%> cut no
+%> variable yes
+%> goal yes
+%> open [120]
+%> called yes
+%> existence_error(procedure,none/2)
+%> instantiation_error
+%> type_error(callable,3)
+%> type_error(callable,3)
+%> type_error(list,x)
+%> type_error(list,y)
 :- dynamic log/1.
 note(X) :- assertz(log(X)).
 notes(L) :- findall(X, retract(log(X)), L).
@@ -42,6 +58,20 @@ main :-
     phrase(two(L8), "12"), print(L8), nl,
     findall(L9, last([a, b, c], L9), LL),
     findall(N9, ( between(1, 3, N9), once(( last(P9, z), length(P9, N9) )) ), NN), % of partial lists, too
-    print(LL), write(' '), print(NN), nl.
+    print(LL), write(' '), print(NN), nl,
+    grammar.
+% Any body of a grammar may be a phrase.
+x --> [x].
+body(B) --> B, B.
+rest(T) --> [0'a|T].
+grammar :-
+    parse(text, phrase("ab", "abc", "c")), parse(both, phrase(( x, [y] ), [x, y])),
+    parse(absent, phrase(\+ x, [y], [y])), parse(not_absent, phrase(\+ x, [x], _)),
+    parse(condition, phrase(( x -> [y] ; [z] ), [x, y])), parse(cut, phrase(( !, {fail} ; [] ), [])),
+    parse(variable, phrase(body(( [x] ; "b" )), [x, 0'b])), parse(goal, phrase({true}, [])),
+    phrase(rest(T), "ax"), say(open, [T]), parse(called, phrase(call([A, [A|B], B]>>true, z), [z])),
+    forall(member(G, [phrase(none, []), phrase(_, []), phrase(3, []), phrase(( x, 3 ), []), phrase(x, x), phrase(x, [], y)]),
+           catch(G, error(E, _), ( print(E), nl ))).
+parse(W, G) :- ( G -> say(W, [yes]) ; say(W, [no]) ).
 two([A, B]) --> [C], [D], { A is C - 0'0, B is D - 0'0 }.
 say(W, L) :- write(W), forall(member(X, L), ( write(' '), print(X) )), nl.
