@@ -13,7 +13,7 @@
 // those that the thread sanitizer knows as the program's own.
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 #define FIRST_SLOT ((uintptr_t)0x7e8000000000)
-#define SLOT_BYTES (8 * BL_GIB)
+#define SLOT_BYTES (1536 * BL_MIB) // libraries may begin 512 GiB behind
 #else
 #define FIRST_SLOT ((uintptr_t)0x600000000000)
 #define SLOT_BYTES (64 * BL_GIB)

@@ -148,6 +148,17 @@ static void report_error(struct bl_worker *w, struct bl_machine *m) {
         bl_print_record(m, w->result, NULL);
 }
 
+// A thread that had no memory for its machine: who joins it is told.
+static void never_begins(struct bl_worker *w) {
+    pthread_mutex_lock(&workers_lock);
+    w->status = BL_RUN_ERROR;
+    const bool detached = w->detached;
+    pthread_mutex_unlock(&workers_lock);
+    if (detached && w->report == NULL)
+        fputs("leaflog: error: out of memory: a thread could not begin\n",
+              stderr);
+}
+
 static void finish(struct bl_worker *w) {
     pthread_mutex_lock(&workers_lock);
     alive--;
@@ -162,7 +173,7 @@ static void *thread_main(void *arg) {
     struct bl_worker *const w = arg;
     struct bl_machine *const m = bl_engine_machine();
     if (m == NULL) {
-        set_status(w, BL_RUN_ERROR);
+        never_begins(w);
         finish(w);
         return NULL;
     }

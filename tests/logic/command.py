@@ -79,6 +79,11 @@ def no_threads(c: Command) -> None:
     said = "leaflog: error: out of threads: the limit of this run is reached\n"
     for goal in "true", "(repeat, fail)":
         c.expect(2, said, "-t", "200", "-g", goal, before=little)
+    goal = "forall(between(1, 90, _), " \
+           "catch(thread_create(sleep(0.3), _, [detached(true)]), _, true)), sleep(0.2)"
+    run = c.run("-g", goal, before=little)
+    c.same("threads that nobody joins", sorted({str(run.returncode), *run.stderr.splitlines()}),
+           ["0", "leaflog: error: out of memory: a thread could not begin"])
 
 
 def no_watch(c: Command) -> None:
