@@ -33,7 +33,7 @@ BELOW = {
 ALSO_EXPORTED = {
     "os": {"backing.h", "bystander.h", "counters.h", "file.h", "guest.h", "hold.h",
            "machine.h", "target.h", "trace.h", "trap.h", "visitor.h"},
-    "image": {"elf.h", "place.h", "shadow.h"},
+    "image": {"elf.h", "maps.h", "place.h", "shadow.h"},
     "tlb": {"emulate.h", "geometry.h", "profile.h"},
 }
 

@@ -262,7 +262,7 @@ void bl_inject_note(const char *reason) {
     const struct bl_inject_count none = {0};
     const char *verbose = getenv("BIGLEAF_VERBOSE");
     note(reason, &none);
-    if (verbose && verbose[0] > '0')
+    if (verbose && strcmp(verbose, "1") == 0)
         say(reason);
 }
 

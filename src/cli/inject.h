@@ -49,6 +49,7 @@ struct bl_inject_space {
     struct bl_inject_gap *gaps;   // among small mappings, by address, apart
     size_t gap_count;
     bool tainted; // the program maps over what it was given: none is used again
+    uint64_t place, place_bytes; // reserved for a call that begins anew, or 0
     struct bl_inject_area *areas;
     size_t area_count;
 };

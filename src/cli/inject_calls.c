@@ -21,6 +21,7 @@
 
 #include "cli/inject.h"
 
+#include "image/maps.h"
 #include "os/os.h"
 
 #include <errno.h>
@@ -240,21 +241,40 @@ static long shrink(struct bl_inject_space *s, struct bl_trap_call *c,
     return got;
 }
 
-// In place where there is room; else to a new slot, reserved first, so that
-// nothing can be in the way.
+// Reserved first, so that nothing can be in the way; or what was reserved when
+// a stop broke this call off.
+static long reserve(struct bl_inject_space *s, struct bl_trap_call *c,
+                    uint64_t bytes) {
+    const uint64_t left = s->place;
+    if (left && s->place_bytes == bytes) {
+        s->place = 0;
+        return (long)left;
+    }
+    const uint64_t slot = bl_inject_slot(s, bytes);
+    return slot ? bl_trap_reserve(c, slot, bytes) : -ENOMEM;
+}
+
+static void unreserve(struct bl_inject_space *s, struct bl_trap_call *c,
+                      uint64_t place, uint64_t bytes) {
+    if (!bl_inject_failed(bl_trap_unmap(c, place, bytes)))
+        return;
+    s->place = place;
+    s->place_bytes = bytes;
+}
+
+// In place where there is room; else to a new slot.
 static long grow(struct bl_inject_space *s, struct bl_trap_call *c,
                  uint64_t from, uint64_t to, struct bl_inject_count *count) {
     const uint64_t at = c->arguments[0];
     long got = bl_trap_remap(c, at, from, to, 0);
     if (got != -ENOMEM || c->away)
         return got;
-    const uint64_t slot = bl_inject_slot(s, to);
-    const long place = slot ? bl_trap_reserve(c, slot, to) : -ENOMEM;
+    const long place = reserve(s, c, to);
     if (bl_inject_failed(place))
         return place;
     got = bl_trap_remap(c, at, from, to, (uint64_t)place);
     if (bl_inject_failed(got))
-        bl_trap_unmap(c, (uint64_t)place, to);
+        unreserve(s, c, (uint64_t)place, to);
     else
         count->moves++;
     return got;
@@ -284,6 +304,19 @@ static void take_back(struct bl_inject_space *s, struct bl_trap_call *c,
         bl_trap_unmap(c, at, real);
 }
 
+// Memory as it was handed out: neither protected nor made executable since.
+static bool is_plain(const struct bl_trap_call *c, uint64_t at) {
+    struct bl_maps maps;
+    struct bl_maps_entry e;
+    bool plain = false;
+    if (bl_maps_read(c->tid, &maps) < 0)
+        return false;
+    for (const char *p = maps.text; bl_maps_next(&p, &e) && e.start <= at;)
+        plain = at < e.end && e.writable && !e.executable && !e.shared;
+    bl_maps_free(&maps);
+    return plain;
+}
+
 // Less than a unit is copied: its base pages would stay base pages where they
 // are moved to. Not what the program has protected, nor where it does not let
 // us at its memory (PR_SET_DUMPABLE).
@@ -293,7 +326,7 @@ static long regrow(struct bl_inject_space *s, struct bl_trap_call *c,
     const uint64_t from = bl_align_up(c->arguments[1], BL_BASE_SIZE);
     const uint64_t asked = c->arguments[2];
     const uint64_t more = bl_align_up(asked, BL_BASE_SIZE) - from;
-    if (!bl_trap_is_writable(c, old))
+    if (!is_plain(c, old))
         return grow(s, c, from, asked, count);
     if (bl_inject_extend(s, old + from, more)) {
         count->answered++;

@@ -163,6 +163,10 @@ static bool take_up_record(struct object *o, const char *path, uint64_t address,
     return true;
 }
 
+static bool is_placed(const struct object *o, const char *path) {
+    return o->fd >= 0 && bl_shadow_is_one(path, &o->facts);
+}
+
 // Only the program itself is ever placed before it starts.
 static bool make_record(struct object *o, const char *path, uint64_t address,
                         const struct bl_remap *r) {
@@ -173,7 +177,7 @@ static bool make_record(struct object *o, const char *path, uint64_t address,
     if (!o->record)
         return false;
     o->record->address = address;
-    o->placed = o->fd >= 0 && bl_shadow_is_one(path, &o->facts);
+    o->placed = is_placed(o, path);
     if (o->placed) {
         o->record->mechanism = BL_IMAGE_SHADOW;
         bl_file_program_path(o->record->path, sizeof o->record->path);
@@ -401,7 +405,7 @@ static void take_entry(struct object *objects, uint32_t *count,
     const uint32_t segment =
         o->wrong ? o->elf.count : segment_of(&o->elf, e, &bias);
     // Read as data by a program that looks into ELF files.
-    if (segment == o->elf.count && !e->executable)
+    if (segment == o->elf.count && !e->executable && !is_placed(o, e->path))
         return;
     set_inside(w, &r);
     choose_units(o, w, segment, bias, &r);

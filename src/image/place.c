@@ -23,6 +23,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/auxv.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -57,6 +58,8 @@ struct place {
     uint64_t vector_at; // in the program
     size_t vector_count;
 };
+
+static const char no_call[] = "no system call instruction in the vdso";
 
 static unsigned protection_of(const struct bl_elf_segment *s) {
     return (s->flags & PF_R ? BL_FILE_READ : 0u) |
@@ -488,7 +491,7 @@ static const char *serve(struct place *p) {
     if (bl_maps_read(p->trace.pid, &maps) < 0)
         return "its mappings cannot be read";
     if (!find_call(p, &maps))
-        wrong = "no system call instruction in the vdso";
+        wrong = no_call;
     else if (!wrong)
         wrong = place(p, &maps);
     bl_maps_free(&maps);
@@ -590,7 +593,10 @@ static const char *examine(struct place *p) {
     const char *wrong = bl_elf_read(p->file, p->facts.size, &p->elf);
     if (!wrong && !p->elf.marked && !(image && bl_str_eq(image, "on")))
         wrong = "it is not marked";
-    return wrong ? wrong : need_none(p);
+    if (!wrong)
+        wrong = need_none(p);
+    // With nothing to call by, what it is handed it could not close again.
+    return !wrong && getauxval(AT_SYSINFO_EHDR) == 0 ? no_call : wrong;
 }
 
 // What is opened here must not take the place of a closed standard stream:
@@ -620,7 +626,7 @@ const char *bl_place_before_exec(const char *path, const char *shadow_root,
         .random = bl_file_addresses_are_random(),
         .runtime = runtime,
         .next = next,
-        .verbose = verbose && verbose[0] > '0',
+        .verbose = verbose && bl_str_eq(verbose, "1"),
     };
     p->file = open_above_streams(path);
     if (p->file < 0 || bl_file_facts(p->file, &p->facts) < 0)

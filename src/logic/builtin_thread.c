@@ -86,9 +86,12 @@ void bl_worker_adopt(struct bl_machine *m) {
     m->worker->machine = m;
 }
 
-static void set_status(struct bl_worker *w, int status) {
+// `result`: of an error, or NULL.
+static void set_status(struct bl_worker *w, int status,
+                       struct bl_record *result) {
     pthread_mutex_lock(&workers_lock);
     w->status = status;
+    w->result = result;
     pthread_mutex_unlock(&workers_lock);
 }
 
@@ -96,17 +99,18 @@ static void run_goal(struct bl_worker *w, struct bl_machine *m) {
     bl_word goal;
     struct bl_query q;
     if (!bl_record_load(m, w->goal, &goal)) {
-        set_status(w, BL_RUN_ERROR);
+        set_status(w, BL_RUN_ERROR, NULL);
         return;
     }
+    struct bl_record *result = NULL;
     const int status = bl_query_open(m, &q, goal);
     if (status == BL_RUN_ERROR) {
-        w->result = m->ball;
+        result = m->ball;
         m->ball = NULL;
     }
     if (status != BL_RUN_HALT)
         bl_query_close(m, &q);
-    set_status(w, status);
+    set_status(w, status, result);
 }
 
 static void interrupt_locked(struct bl_worker *w, uint32_t why) {

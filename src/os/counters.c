@@ -93,6 +93,13 @@ static const struct family families[] = {
       {"dtlb_store_misses.walk_completed", BL_COUNTER_RAW, 0x0e49},
       {"itlb_misses.walk_completed", BL_COUNTER_RAW, 0x0e85},
       {"itlb_misses.walk_duration", BL_COUNTER_RAW, 0x1085}}},
+    // Nehalem to Ivy Bridge have those numbers for other events.
+    {"GenuineIntel",
+     6,
+     {0x1a, 0x1e, 0x1f, 0x2e, 0x25, 0x2c, 0x2f, 0x2a, 0x2d, 0x3a, 0x3e},
+     {{"dTLB-load-misses", BL_COUNTER_CACHE, CACHE(DTLB, READ)},
+      {"dTLB-store-misses", BL_COUNTER_CACHE, CACHE(DTLB, WRITE)},
+      {"iTLB-load-misses", BL_COUNTER_CACHE, CACHE(ITLB, READ)}}},
     {"GenuineIntel",
      6,
      {0},

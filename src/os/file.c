@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Files by raw system calls; see the header. `bl_file_list` needs 2 KiB of
-// stack, `bl_file_has_private_pages` 4 KiB.
+// stack, `bl_file_has_private_pages` 7 KiB where
+// pagemap is not to be had, else 4 KiB.
 //
 #include "os/file.h"
 

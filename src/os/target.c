@@ -358,7 +358,8 @@ int bl_target_collapse(int handle, uint64_t start, uint64_t bytes) {
 }
 
 // The last of its numbers is that in its own namespace; with that one's name it
-// is the same for all who see the process, and no other's.
+// is the same for all who see the process, and no other's. Claims are seen
+// within one network namespace.
 static void put_identity(struct bl_text *t, int pid) {
     char path[BL_PROC_PATH];
     char text[8192];

@@ -314,15 +314,6 @@ int bl_trap_copy(const struct bl_trap_call *c, uint64_t to, uint64_t from,
     return 0;
 }
 
-// It may be no more than readable: then the kernel does not write here either.
-bool bl_trap_is_writable(const struct bl_trap_call *c, uint64_t at) {
-    char byte;
-    const struct iovec here = {&byte, 1};
-    const struct iovec there = {(void *)(uintptr_t)at, 1};
-    return process_vm_readv(c->tid, &here, 1, &there, 1, 0) == 1 &&
-           process_vm_writev(c->tid, &here, 1, &there, 1, 0) == 1;
-}
-
 long bl_trap_empty(struct bl_trap_call *c, uint64_t at, uint64_t bytes) {
     const uint64_t a[6] = {at, bytes, MADV_DONTNEED};
     return call(c, SYS_madvise, a);

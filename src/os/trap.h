@@ -81,8 +81,6 @@ long bl_trap_unmap(struct bl_trap_call *c, uint64_t at, uint64_t bytes);
 // The program's bytes, copied by us. 0 or -errno.
 int bl_trap_copy(const struct bl_trap_call *c, uint64_t to, uint64_t from,
                  uint64_t bytes);
-// Whether we may read and write there, as the program itself.
-bool bl_trap_is_writable(const struct bl_trap_call *c, uint64_t at);
 // Gives its pages back; zeros come at the next touch.
 long bl_trap_empty(struct bl_trap_call *c, uint64_t at, uint64_t bytes);
 // Writes zeros. 0 or -errno.
