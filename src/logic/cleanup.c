@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// A goal with a cleanup leaves a choice point that backtracking into runs the
-// cleanup and fails. A cut that removes it, and an error that passes it, run
-// the cleanup before: as a query of its own, in the middle of the instruction,
-// with all registers kept. `cleanups` counts these choice points, so that a
-// cut looks for them only where there are some.
+// A goal with a cleanup leaves a choice point. Backtracking to it, a cut that
+// removes it, and an error that passes it run the cleanup: as a query of its
+// own, in the middle of the instruction, with all registers kept, and shielded
+// from limits and Ctrl-C for a while. `cleanups` counts these choice points, so
+// that a cut looks for them only where there are some.
 //
 #include "logic/cleanup.h"
 
@@ -19,10 +19,18 @@ static const bl_word ran[] = {BL_OP_TRUST_ELSE, BL_OP_FAIL};
 // would keep for ever what it has not given back.
 #define PATIENCE_NS 1000000000u
 
+// Cleanups within cleanups: each runs on the C stack.
+enum { DEEPEST = 100 };
+
 static void run(struct bl_machine *m, bl_word goal) {
     bl_word x[BL_REGISTERS];
     const bl_word *const pc = m->pc;
     const uint64_t shielded = m->shielded_ns;
+    if (m->cleanups_deep == DEEPEST) {
+        bl_throw_resource(m, "cleanups");
+        return;
+    }
+    m->cleanups_deep++;
     if (shielded == 0)
         m->shielded_ns = bl_now_ns() + PATIENCE_NS;
     memcpy(x, m->x, sizeof x);
@@ -35,6 +43,7 @@ static void run(struct bl_machine *m, bl_word goal) {
     memcpy(m->x, x, sizeof x);
     m->pc = pc;
     m->shielded_ns = shielded;
+    m->cleanups_deep--;
 }
 
 // Of two balls the first stays.
@@ -57,6 +66,14 @@ bool bl_cleanup_above(struct bl_machine *m, const struct bl_choice *b) {
         run(m, c->arg[0]);
         join_balls(m, ball);
     }
+    return m->ball == NULL && !m->halting;
+}
+
+bool bl_cleanup_in_failure(struct bl_machine *m) {
+    const struct bl_choice *const b = m->b;
+    bl_choice_pop(m);
+    m->cleanups--;
+    run(m, b->arg[0]); // read before another choice point takes its place
     return m->ball == NULL && !m->halting;
 }
 

@@ -62,7 +62,6 @@ call_cleanup(G, C) :-
     '$cleanup'(C),
     '$choice'(Before), call(G), '$choice'(After),
     ( After == Before -> ! ; true ).
-'$cleanup_failed'(C) :- ignore(C), fail.
 catch_with_backtrace(G, C, R) :- catch(G, C, R).
 
 call_with_time_limit(T, G) :-

@@ -12,7 +12,8 @@ main :-
     current_output(S), rounds(( with_output_to(atom(_), write(lost)), portray(user_error) )),
     ( current_output(S), stream_property(X, output), \+ stream_property(X, alias(_)) -> true ; writeln(output) ),
     rounds(( with_mutex(m, true), flag(k, N, N + 1) )), free(m), free('$flag'), writeln(mutexes),
-    rounds(setup_call_cleanup(mutex_lock(m), true, mutex_unlock(m))), free(m), writeln(cleanups),
+    rounds(setup_call_cleanup(mutex_lock(m), true, mutex_unlock(m))), free(m),
+    rounds(\+ setup_call_cleanup(mutex_lock(m), fail, mutex_unlock(m))), free(m), writeln(cleanups),
     messages, threads,
     thread_create(catch(call_with_time_limit(0.02, sleep(100)), time_limit_exceeded, writeln(sleep)), T),
     thread_join(T, _).
