@@ -3,6 +3,7 @@
 %> output
 %> mutexes
 %> cleanups
+%> time_limit_exceeded
 %> message time_limit_exceeded
 %> threads [main] [1,4,9]
 %> sleep
@@ -14,9 +15,14 @@ main :-
     rounds(( with_mutex(m, true), flag(k, N, N + 1) )), free(m), free('$flag'), writeln(mutexes),
     rounds(setup_call_cleanup(mutex_lock(m), true, mutex_unlock(m))), free(m),
     rounds(\+ setup_call_cleanup(mutex_lock(m), fail, mutex_unlock(m))), free(m), writeln(cleanups),
-    messages, threads,
+    outer, messages, threads,
     thread_create(catch(call_with_time_limit(0.02, sleep(100)), time_limit_exceeded, writeln(sleep)), T),
     thread_join(T, _).
+% a cleanup that has a limit of its own
+outer :-
+    catch(call_with_time_limit(0.02, ( setup_call_cleanup(true, true, ( sleep(0.1), within(5, true) )), endless )), E, true), writeln(E).
+endless :- between(1, 10000000, _), fail.
+endless :- writeln(endless).
 rounds(G) :- forall(between(1, 100, I), ( T is 0.0001 + I * 3.0e-6, within(T, ( repeat, G, fail )) )).
 within(T, G) :- catch(call_with_time_limit(T, G), time_limit_exceeded, true).
 portray(S) :- with_output_to(atom(_), ( current_output(M), S \== M, portray_clause(M, a) )).
