@@ -129,6 +129,7 @@ static int restore_deadline_1(struct bl_machine *m, bl_word *a) {
         return BL_THROW;
     (void)bl_limit_set_deadline(m, 0);
     bl_machine_forget(m, BL_INT_TIME);
+    m->thrown &= ~(uint32_t)BL_INT_TIME;           // that was its own
     (void)bl_limit_set_deadline(m, (uint64_t)old); // watched since it began
     return BL_TRUE;
 }

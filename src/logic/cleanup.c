@@ -46,13 +46,22 @@ static void run(struct bl_machine *m, bl_word goal) {
     m->cleanups_deep--;
 }
 
-// Of two balls the first stays.
-static void join_balls(struct bl_machine *m, struct bl_record *first) {
+// Of two balls the first stays; an interrupt that the second one was comes
+// again.
+static void run_beside_ball(struct bl_machine *m, bl_word goal) {
+    struct bl_record *const first = m->ball;
+    const uint32_t thrown = m->thrown;
+    m->ball = NULL;
+    m->thrown = 0;
+    run(m, goal);
     if (first == NULL)
         return;
+    if (m->ball != NULL && m->thrown != 0)
+        bl_machine_interrupt(m, m->thrown);
     if (m->ball != NULL)
         bl_record_free(m->ball);
     m->ball = first;
+    m->thrown = thrown;
 }
 
 bool bl_cleanup_above(struct bl_machine *m, const struct bl_choice *b) {
@@ -61,10 +70,7 @@ bool bl_cleanup_above(struct bl_machine *m, const struct bl_choice *b) {
             continue;
         c->alt = ran;
         m->cleanups--;
-        struct bl_record *const ball = m->ball;
-        m->ball = NULL;
-        run(m, c->arg[0]);
-        join_balls(m, ball);
+        run_beside_ball(m, c->arg[0]);
     }
     return m->ball == NULL && !m->halting;
 }
@@ -78,9 +84,6 @@ bool bl_cleanup_in_failure(struct bl_machine *m) {
 }
 
 void bl_cleanup_in_error(struct bl_machine *m, struct bl_choice *b) {
-    struct bl_record *const ball = m->ball;
-    m->ball = NULL;
     m->cleanups--;
-    run(m, b->arg[0]);
-    join_balls(m, ball);
+    run_beside_ball(m, b->arg[0]);
 }
