@@ -276,6 +276,9 @@ static bool run_initializations(struct loading *l) {
 // The first clause of a predicate in a load replaces what was there before; of
 // one that several files add to, what was there from the same file.
 static void begin_predicate(struct loading *l, struct bl_pred *p) {
+    // tables may have been made of what is there, and more comes
+    if (!(p->flags & BL_PRED_DYNAMIC) && p->count > 0)
+        l->stale = true;
     if (p->flags & (BL_PRED_DYNAMIC | BL_PRED_MULTIFILE)) {
         if (bl_pred_wipe_file(p, l->source.name, l->since))
             l->stale = true;
