@@ -49,8 +49,8 @@ static int alive; // workers_lock: threads that have, or will have, a machine
 
 // ---- threads
 
-// NULL: the alias is in use. 0 stands for none.
-static struct bl_worker *new_worker(bl_word alias) {
+// NULL: the alias is in use. 0 stands for no alias, and for no crew.
+static struct bl_worker *new_worker(bl_word alias, bl_word crew) {
     const bl_word name = alias != 0 ? alias : bl_fresh_id();
     struct bl_queue *const q = bl_queue_new(name, 0);
     if (q == NULL)
@@ -58,6 +58,7 @@ static struct bl_worker *new_worker(bl_word alias) {
     struct bl_worker *const w = calloc(1, sizeof *w);
     bl_must_have(w);
     w->name = name;
+    w->crew = crew;
     w->status = -1;
     w->queue = q;
     pthread_mutex_lock(&workers_lock);
@@ -82,7 +83,7 @@ static void free_worker(struct bl_worker *w) {
 }
 
 void bl_worker_adopt(struct bl_machine *m) {
-    m->worker = new_worker(bl_atom_str("main"));
+    m->worker = new_worker(bl_atom_str("main"), 0);
     m->worker->machine = m;
 }
 
@@ -223,13 +224,12 @@ static int start(struct bl_machine *m, bl_word goal, bl_word alias,
     struct bl_record *const r = bl_record_make(m, &goal, 1);
     if (r == NULL)
         return BL_THROW;
-    struct bl_worker *const w = new_worker(alias);
+    struct bl_worker *const w = new_worker(alias, crew);
     if (w == NULL) {
         bl_record_free(r);
         return bl_throw_permission(m, BL_ATOM_create, BL_ATOM_thread, alias);
     }
     w->goal = r;
-    w->crew = crew;
     w->is_thread = true;
     w->detached = detached;
     *name = w->name;
@@ -469,7 +469,7 @@ static void join_worker(struct bl_machine *m, struct bl_worker **w, int n,
 static int launch_all(struct bl_worker **w, int n, const struct bl_record *goal,
                       struct bl_worker_report *report) {
     for (int i = 0; i < n; i++) {
-        w[i] = new_worker(0);
+        w[i] = new_worker(0, 0);
         w[i]->goal = copy_record(goal);
         w[i]->report = &report[i];
         w[i]->is_thread = true;
