@@ -138,13 +138,13 @@ static bl_word exit_of(bl_word ball) {
                : 0;
 }
 
-// Nobody will join the thread to see its error.
+// Nobody will join the thread to see its error; one of a crew was to end.
 static void report_error(struct bl_worker *w, struct bl_machine *m) {
     bl_word ball;
     pthread_mutex_lock(&workers_lock);
     const bool detached = w->detached;
     pthread_mutex_unlock(&workers_lock);
-    if (detached && w->result != NULL && w->report == NULL &&
+    if (detached && w->result != NULL && w->report == NULL && w->crew == 0 &&
         bl_record_load(m, w->result, &ball) && exit_of(ball) == 0)
         bl_print_record(m, w->result, NULL);
 }
@@ -155,7 +155,7 @@ static void never_begins(struct bl_worker *w) {
     w->status = BL_RUN_ERROR;
     const bool detached = w->detached;
     pthread_mutex_unlock(&workers_lock);
-    if (detached && w->report == NULL)
+    if (detached && w->report == NULL && w->crew == 0)
         fputs("leaflog: error: out of memory: a thread could not begin\n",
               stderr);
 }
@@ -335,7 +335,10 @@ static int thread_detach_1(struct bl_machine *m, bl_word *a) {
 
 // ---- threads that do parts of one goal
 
-enum { EVERY = 50 }; // looks: who caught the interrupt is interrupted again
+enum {
+    EVERY = 25,     // looks: who caught the interrupt is interrupted again
+    CREW_WAITS = 50 // looks for all of them together: about a second
+};
 
 // '$crew_add'(Goal, Crew): a thread that '$crew_end' ends.
 static int crew_add_2(struct bl_machine *m, bl_word *a) {
@@ -356,7 +359,7 @@ static void crew_interrupt(bl_word crew) {
 static struct bl_worker *crew_claim(bl_word crew) {
     pthread_mutex_lock(&workers_lock);
     struct bl_worker *w = workers;
-    while (w != NULL && (w->crew != crew || w->joining))
+    while (w != NULL && (w->crew != crew || w->joining || w->detached))
         w = w->next;
     if (w != NULL)
         w->joining = true;
@@ -364,20 +367,37 @@ static struct bl_worker *crew_claim(bl_word crew) {
     return w;
 }
 
-// '$crew_end'(Crew): interrupts what they do, and joins them.
+// Those that still run, since they wait outside or catch every error, are left
+// alone: they end by themselves, if at all.
+static void crew_leave(bl_word crew) {
+    pthread_mutex_lock(&workers_lock);
+    for (struct bl_worker *w = workers; w != NULL; w = w->next) {
+        if (w->crew != crew || w->joining || w->detached || w->ended)
+            continue;
+        w->detached = true;
+        pthread_detach(w->thread);
+    }
+    pthread_mutex_unlock(&workers_lock);
+}
+
+// '$crew_end'(Crew): interrupts what they do, and joins them. No limit need end
+// that: it is short.
 static int crew_end_1(struct bl_machine *m, bl_word *a) {
     const bl_word crew = bl_deref(a[0]);
     unsigned looks = 0;
-    for (struct bl_worker *w; (w = crew_claim(crew)) != NULL;) {
-        do {
-            if (looks++ % EVERY == 0)
-                crew_interrupt(crew);
-            if (bl_load_acquire(&m->interrupt) != 0 && !bl_machine_event(m)) {
-                release(w);
-                return BL_THROW;
-            }
-        } while (timed_join(w) == ETIMEDOUT);
-        free_worker(w);
+    struct bl_worker *w;
+    (void)m;
+    crew_interrupt(crew);
+    while ((w = crew_claim(crew)) != NULL) {
+        if (timed_join(w) == 0) {
+            free_worker(w);
+            continue;
+        }
+        release(w);
+        if (++looks % EVERY == 0)
+            crew_interrupt(crew);
+        if (looks >= CREW_WAITS)
+            crew_leave(crew);
     }
     return BL_TRUE;
 }

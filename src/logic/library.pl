@@ -532,8 +532,9 @@ first_solution(X, Goals, _) :- '$member'(G, Goals), call(G), !, X = X.
     '$gather'(Count, Out, Pairs, Error), !, % and they are dismissed
     ( nonvar(Error) -> throw(Error) ; true ),
     keysort(Pairs, Sorted), pairs_values(Sorted, Results).
-% However it ended: whoever waits for more work gets an error.
-'$dismiss'(In, Out) :- message_queue_destroy(In), '$crew_end'(In), message_queue_destroy(Out).
+% However it ended: whoever waits for more work gets an error, and so does who
+% has still a result.
+'$dismiss'(In, Out) :- message_queue_destroy(In), message_queue_destroy(Out), '$crew_end'(In).
 '$send_work'([], N, N, _).
 '$send_work'([W|Ws], I, N, In) :-
     thread_send_message(In, work(I, W)), J is I + 1, '$send_work'(Ws, J, N, In).
