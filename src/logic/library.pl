@@ -55,7 +55,9 @@ halt :- halt(0).
 % The cleanup runs once, when G fails, throws, leaves no choice point, or a cut
 % takes its choice points away.
 setup_call_cleanup(S, G, C) :-
-    once(S), '$cleanup'(C), % no call between them, at which a limit could end it
+    % Between them is no call, at which a limit could end it; only where memory
+    % is at its end may the second be an error.
+    once(S), '$cleanup'(C),
     '$choice'(Before), call(G), '$choice'(After),
     ( After == Before -> ! ; true ).
 call_cleanup(G, C) :-
@@ -500,7 +502,8 @@ mutex_create(M, Options) :-
 with_mutex(M, G) :- '$mutex_hold'(M), ( call(G) -> '$mutex_release' ).
 
 % Goals by many threads: a queue of work, as many threads as asked, and a queue
-% of results; the first failure or error decides.
+% of results. All of it is done before anything is decided, but for a limit or
+% Ctrl-C; of errors the one that came first is thrown.
 concurrent_forall(Gen, Test) :- concurrent_forall(Gen, Test, []).
 concurrent_forall(Gen, Test, Options) :-
     ( '$member'(threads(N), Options) -> true ; N = 4 ),
