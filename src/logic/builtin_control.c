@@ -103,7 +103,7 @@ static int source_path_2(struct bl_machine *m, bl_word *a) {
 
 // '$deadline'(Old): what '$restore_deadline' takes.
 static int deadline_1(struct bl_machine *m, bl_word *a) {
-    return bl_answer(m, a[0], bl_int((int64_t)m->deadline_ns));
+    return bl_answer(m, a[0], bl_int((int64_t)bl_limit_deadline(m)));
 }
 
 // '$set_deadline'(Seconds): the machine is interrupted then.
@@ -114,7 +114,7 @@ static int set_deadline_1(struct bl_machine *m, bl_word *a) {
         return bl_throw_type(m, BL_ATOM_number, t);
     if (bl_arith_double(m, bl_num_of(t), &seconds) != BL_TRUE)
         return BL_THROW;
-    const uint64_t old = m->deadline_ns;
+    const uint64_t old = bl_limit_deadline(m);
     const uint64_t ahead =
         seconds > 0 ? (uint64_t)(fmin(seconds, 1e9) * 1e9) : 0;
     const uint64_t new = bl_now_ns() + ahead;
@@ -129,6 +129,7 @@ static int restore_deadline_1(struct bl_machine *m, bl_word *a) {
         return BL_THROW;
     (void)bl_limit_set_deadline(m, 0);
     bl_machine_forget(m, BL_INT_TIME);
+    m->thrown &= ~(uint32_t)BL_INT_TIME;           // that was its own
     (void)bl_limit_set_deadline(m, (uint64_t)old); // watched since it began
     return BL_TRUE;
 }

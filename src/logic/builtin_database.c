@@ -255,6 +255,7 @@ static int retractall_1(struct bl_machine *m, bl_word *a) {
     if (!walk_start(p, head, &w))
         return BL_TRUE;
     struct bl_clause **at;
+    bool erased = false;
     bl_word *const hb = m->hb;
     bl_word *const h = m->h;
     m->hb = m->h;
@@ -263,15 +264,15 @@ static int retractall_1(struct bl_machine *m, bl_word *a) {
         bl_word *const mark = m->tr;
         if (!clause_terms(m, *at, t))
             return BL_THROW;
-        if (bl_unify(m, head, t[0]))
-            (void)erase_one(m, *at);
+        if (bl_unify(m, head, t[0]) && erase_one(m, *at))
+            erased = true;
         if (m->ball != NULL)
             return BL_THROW;
         bl_untrail(m, mark);
         m->h = h;
     }
     m->hb = hb;
-    return changed(m, p);
+    return erased ? changed(m, p) : BL_TRUE;
 }
 
 static int abolish_1(struct bl_machine *m, bl_word *a) {

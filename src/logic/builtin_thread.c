@@ -49,8 +49,8 @@ static int alive; // workers_lock: threads that have, or will have, a machine
 
 // ---- threads
 
-// NULL: the alias is in use. 0 stands for none.
-static struct bl_worker *new_worker(bl_word alias) {
+// NULL: the alias is in use. 0 stands for no alias, and for no crew.
+static struct bl_worker *new_worker(bl_word alias, bl_word crew) {
     const bl_word name = alias != 0 ? alias : bl_fresh_id();
     struct bl_queue *const q = bl_queue_new(name, 0);
     if (q == NULL)
@@ -58,6 +58,7 @@ static struct bl_worker *new_worker(bl_word alias) {
     struct bl_worker *const w = calloc(1, sizeof *w);
     bl_must_have(w);
     w->name = name;
+    w->crew = crew;
     w->status = -1;
     w->queue = q;
     pthread_mutex_lock(&workers_lock);
@@ -82,7 +83,7 @@ static void free_worker(struct bl_worker *w) {
 }
 
 void bl_worker_adopt(struct bl_machine *m) {
-    m->worker = new_worker(bl_atom_str("main"));
+    m->worker = new_worker(bl_atom_str("main"), 0);
     m->worker->machine = m;
 }
 
@@ -141,13 +142,13 @@ static bl_word exit_of(bl_word ball) {
                : 0;
 }
 
-// Nobody will join the thread to see its error.
+// Nobody will join the thread to see its error; one of a crew was to end.
 static void report_error(struct bl_worker *w, struct bl_machine *m) {
     bl_word ball;
     pthread_mutex_lock(&workers_lock);
     const bool detached = w->detached;
     pthread_mutex_unlock(&workers_lock);
-    if (detached && w->result != NULL && w->report == NULL &&
+    if (detached && w->result != NULL && w->report == NULL && w->crew == 0 &&
         bl_record_load(m, w->result, &ball) && exit_of(ball) == 0)
         bl_print_record(m, w->result, NULL);
 }
@@ -158,7 +159,7 @@ static void never_begins(struct bl_worker *w) {
     w->status = BL_RUN_ERROR;
     const bool detached = w->detached;
     pthread_mutex_unlock(&workers_lock);
-    if (detached && w->report == NULL)
+    if (detached && w->report == NULL && w->crew == 0)
         fputs("leaflog: error: out of memory: a thread could not begin\n",
               stderr);
 }
@@ -227,13 +228,12 @@ static int start(struct bl_machine *m, bl_word goal, bl_word alias,
     struct bl_record *const r = bl_record_make(m, &goal, 1);
     if (r == NULL)
         return BL_THROW;
-    struct bl_worker *const w = new_worker(alias);
+    struct bl_worker *const w = new_worker(alias, crew);
     if (w == NULL) {
         bl_record_free(r);
         return bl_throw_permission(m, BL_ATOM_create, BL_ATOM_thread, alias);
     }
     w->goal = r;
-    w->crew = crew;
     w->is_thread = true;
     w->detached = detached;
     *name = w->name;
@@ -339,7 +339,10 @@ static int thread_detach_1(struct bl_machine *m, bl_word *a) {
 
 // ---- threads that do parts of one goal
 
-enum { EVERY = 50 }; // looks: who caught the interrupt is interrupted again
+enum {
+    EVERY = 25,     // looks: who caught the interrupt is interrupted again
+    CREW_WAITS = 50 // looks for all of them together: about a second
+};
 
 // '$crew_add'(Goal, Crew): a thread that '$crew_end' ends.
 static int crew_add_2(struct bl_machine *m, bl_word *a) {
@@ -360,7 +363,7 @@ static void crew_interrupt(bl_word crew) {
 static struct bl_worker *crew_claim(bl_word crew) {
     pthread_mutex_lock(&workers_lock);
     struct bl_worker *w = workers;
-    while (w != NULL && (w->crew != crew || w->joining))
+    while (w != NULL && (w->crew != crew || w->joining || w->detached))
         w = w->next;
     if (w != NULL)
         w->joining = true;
@@ -368,20 +371,37 @@ static struct bl_worker *crew_claim(bl_word crew) {
     return w;
 }
 
-// '$crew_end'(Crew): interrupts what they do, and joins them.
+// Those that still run, since they wait outside or catch every error, are left
+// alone: they end by themselves, if at all.
+static void crew_leave(bl_word crew) {
+    pthread_mutex_lock(&workers_lock);
+    for (struct bl_worker *w = workers; w != NULL; w = w->next) {
+        if (w->crew != crew || w->joining || w->detached || w->ended)
+            continue;
+        w->detached = true;
+        pthread_detach(w->thread);
+    }
+    pthread_mutex_unlock(&workers_lock);
+}
+
+// '$crew_end'(Crew): interrupts what they do, and joins them. No limit need end
+// that: it is short.
 static int crew_end_1(struct bl_machine *m, bl_word *a) {
     const bl_word crew = bl_deref(a[0]);
     unsigned looks = 0;
-    for (struct bl_worker *w; (w = crew_claim(crew)) != NULL;) {
-        do {
-            if (looks++ % EVERY == 0)
-                crew_interrupt(crew);
-            if (bl_load_acquire(&m->interrupt) != 0 && !bl_machine_event(m)) {
-                release(w);
-                return BL_THROW;
-            }
-        } while (timed_join(w) == ETIMEDOUT);
-        free_worker(w);
+    struct bl_worker *w;
+    (void)m;
+    crew_interrupt(crew);
+    while ((w = crew_claim(crew)) != NULL) {
+        if (timed_join(w) == 0) {
+            free_worker(w);
+            continue;
+        }
+        release(w);
+        if (++looks % EVERY == 0)
+            crew_interrupt(crew);
+        if (looks >= CREW_WAITS)
+            crew_leave(crew);
     }
     return BL_TRUE;
 }
@@ -473,7 +493,7 @@ static void join_worker(struct bl_machine *m, struct bl_worker **w, int n,
 static int launch_all(struct bl_worker **w, int n, const struct bl_record *goal,
                       struct bl_worker_report *report) {
     for (int i = 0; i < n; i++) {
-        w[i] = new_worker(0);
+        w[i] = new_worker(0, 0);
         w[i]->goal = copy_record(goal);
         w[i]->report = &report[i];
         w[i]->is_thread = true;

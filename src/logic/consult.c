@@ -14,6 +14,7 @@
 #include "logic/writer.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -30,6 +31,7 @@ struct loading {
     unsigned includes;
     uint32_t line; // of the clause at hand
     bool library;
+    bool again;     // clauses from the source may be there
     bool stale;     // tables may show what was before
     uint32_t id;    // of this load
     uint64_t since; // the generation when it began
@@ -71,6 +73,27 @@ bool bl_find_source(const char *name, char *path, size_t size) {
         }
     }
     return false;
+}
+
+// Whether one of that name was begun before: then predicates may have clauses
+// from it, which are looked for among all that they have.
+static bool begun_before(const char *name) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static const char **names; // lock; texts of atoms
+    static size_t n;           // lock
+    pthread_mutex_lock(&lock);
+    size_t i = 0;
+    while (i < n && names[i] != name)
+        i++;
+    const bool before = i < n;
+    if (!before && (n & (n + 1)) == 0) { // full: 1, 3, 7 and so on
+        names = realloc(names, 2 * (n + 1) * sizeof *names);
+        bl_must_have(names);
+    }
+    if (!before)
+        names[n++] = name;
+    pthread_mutex_unlock(&lock);
+    return before;
 }
 
 // ---- messages
@@ -276,8 +299,11 @@ static bool run_initializations(struct loading *l) {
 // The first clause of a predicate in a load replaces what was there before; of
 // one that several files add to, what was there from the same file.
 static void begin_predicate(struct loading *l, struct bl_pred *p) {
+    // tables may have been made of what is there, and more comes
+    if (!(p->flags & BL_PRED_DYNAMIC) && p->count > 0)
+        l->stale = true;
     if (p->flags & (BL_PRED_DYNAMIC | BL_PRED_MULTIFILE)) {
-        if (bl_pred_wipe_file(p, l->source.name, l->since))
+        if (l->again && bl_pred_wipe_file(p, l->source.name, l->since))
             l->stale = true;
     } else if (p->file_id != 0 && p->file_id != l->id) {
         bl_pred_wipe(p);
@@ -468,11 +494,14 @@ static bool include(struct loading *l, bl_word file, uint32_t line) {
         return true;
     }
     const struct bl_source source = l->source;
+    const bool again = l->again;
     l->includes++;
     bl_source_init(&l->source, bl_atom_text(bl_atom_str(path)), text, length);
+    l->again = begun_before(l->source.name);
     load_terms(l);
     l->includes--;
     l->source = source;
+    l->again = again;
     free(text);
     return !l->m->halting;
 }
@@ -497,6 +526,7 @@ int bl_consult_text(struct bl_machine *m, const char *name, const char *text,
     l.since = bl_load_acquire(&bl_generation); // pairs with bl_clause_add
     l.last_goal = &l.first_goal;
     bl_source_init(&l.source, name, text, length);
+    l.again = begun_before(name);
     if (length > 1 && text[0] == '#' && text[1] == '!') {
         const char *const end = memchr(text, '\n', length);
         l.source.at = end != NULL ? (size_t)(end - text) : length;

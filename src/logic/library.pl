@@ -55,14 +55,15 @@ halt :- halt(0).
 % The cleanup runs once, when G fails, throws, leaves no choice point, or a cut
 % takes its choice points away.
 setup_call_cleanup(S, G, C) :-
-    once(S), '$cleanup'(C), % no call between them, at which a limit could end it
+    % Between them is no call, at which a limit could end it; only where memory
+    % is at its end may the second be an error.
+    once(S), '$cleanup'(C),
     '$choice'(Before), call(G), '$choice'(After),
     ( After == Before -> ! ; true ).
 call_cleanup(G, C) :-
     '$cleanup'(C),
     '$choice'(Before), call(G), '$choice'(After),
     ( After == Before -> ! ; true ).
-'$cleanup_failed'(C) :- ignore(C), fail.
 catch_with_backtrace(G, C, R) :- catch(G, C, R).
 
 call_with_time_limit(T, G) :-
@@ -501,7 +502,8 @@ mutex_create(M, Options) :-
 with_mutex(M, G) :- '$mutex_hold'(M), ( call(G) -> '$mutex_release' ).
 
 % Goals by many threads: a queue of work, as many threads as asked, and a queue
-% of results; the first failure or error decides.
+% of results. All of it is done before anything is decided, but for a limit or
+% Ctrl-C; of errors the one that came first is thrown.
 concurrent_forall(Gen, Test) :- concurrent_forall(Gen, Test, []).
 concurrent_forall(Gen, Test, Options) :-
     ( '$member'(threads(N), Options) -> true ; N = 4 ),
@@ -533,8 +535,9 @@ first_solution(X, Goals, _) :- '$member'(G, Goals), call(G), !, X = X.
     '$gather'(Count, Out, Pairs, Error), !, % and they are dismissed
     ( nonvar(Error) -> throw(Error) ; true ),
     keysort(Pairs, Sorted), pairs_values(Sorted, Results).
-% However it ended: whoever waits for more work gets an error.
-'$dismiss'(In, Out) :- message_queue_destroy(In), '$crew_end'(In), message_queue_destroy(Out).
+% However it ended: whoever waits for more work gets an error, and so does who
+% has still a result.
+'$dismiss'(In, Out) :- message_queue_destroy(In), message_queue_destroy(Out), '$crew_end'(In).
 '$send_work'([], N, N, _).
 '$send_work'([W|Ws], I, N, In) :-
     thread_send_message(In, work(I, W)), J is I + 1, '$send_work'(Ws, J, N, In).

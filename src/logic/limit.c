@@ -88,6 +88,14 @@ bool bl_limit_set_deadline(struct bl_machine *m, uint64_t at_ns) {
     return true;
 }
 
+uint64_t bl_limit_deadline(struct bl_machine *m) {
+    pthread_mutex_lock(&limit_lock);
+    const bool passed = (bl_load_relaxed(&m->interrupt) & BL_INT_TIME) != 0;
+    const uint64_t at_ns = passed ? 1 : m->deadline_ns;
+    pthread_mutex_unlock(&limit_lock);
+    return at_ns;
+}
+
 // ---- Ctrl-C
 
 static _Atomic(struct bl_machine *) interruptible;

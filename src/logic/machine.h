@@ -95,6 +95,7 @@ struct bl_machine {
     bool halting; // halt/1 was called; no catcher stops that
     int halt_code;
     uint64_t shielded_ns; // until then interrupts wait; 0: they do not
+    int cleanups_deep;    // those that run, one within another
 };
 
 enum { BL_INT_SIGNAL = 1, BL_INT_TIME = 2, BL_INT_ABORT = 4 };

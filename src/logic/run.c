@@ -875,12 +875,9 @@ RETRY_CATCH:
     goto fail;
 RETRY_CLEANUP:
     restore(m, m->b);
-    m->x[0] = bl_struct1(m, BL_ATOM(cleanup_failed), m->b->arg[0]);
-    bl_choice_pop(m);
-    m->cleanups--;
-    m->b0 = m->b;
-    pc = bl_code_call;
-    NEXT;
+    if (bl_cleanup_in_failure(m))
+        goto fail;
+    goto error;
 CATCH_EXIT:
     if (bl_level_of(m, m->b) == m->e->y[0])
         bl_choice_pop(m);

@@ -18,6 +18,7 @@
 %> 1;done;1;
 %> done;f(1,K,[x,y,z]);kept;
 %> 10000
+%> resource_error(cleanups);resource_error(cleanups);
 w(X) :- write(X), write(';').
 member_done(X) :- setup_call_cleanup(true, member(X, [1, 2, 3]), w(done)).
 neck(X, _) :- member_done(X), w(X), !.
@@ -50,8 +51,12 @@ last :-
     catch(setup_call_cleanup(true, true, 3), error(G, _), w(G)), nl,
     setup_call_cleanup(true, findall(X, member(X, [1, 2]), L), true), w(L), w(done), nl,
     call_cleanup(member(Q, [1, 2]), ( w(Q), w(done) )), !, w(Q), nl,
-    registers(f(1, _, [x, y, z])), many(10000), nl.
+    registers(f(1, _, [x, y, z])), many(10000), nl, deep.
 registers(T) :- T = f(A, 'K', B), test([x|_], y, z), w(f(A, 'K', B)), w(kept), nl.
+% cleanups within cleanups
+deep :- below(50, true), below(50, fail), catch(below(1000, true), error(E, _), w(E)), catch(below(1000, fail), error(F, _), w(F)), nl.
+below(0, _) :- !.
+below(N, G) :- M is N - 1, ignore(setup_call_cleanup(true, G, below(M, G))).
 many(N) :- nb_setval(ran, 0), loop(N), nb_getval(ran, R), write(R).
 loop(0) :- !.
 loop(N) :- step(N, M), loop(M).

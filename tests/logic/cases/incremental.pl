@@ -15,6 +15,7 @@
 %> load_csv [1,5] [1,5]
 %> nothing [1,5] [1,5]
 %> loads [1,5,6,7] [8]
+%> kept [1]
 :- table reach/2 as incremental, late/1 as (incremental, subsumptive).
 :- dynamic edge/2 as incremental.
 :- dynamic([other/1, more/1], [incremental(true)]).
@@ -31,7 +32,7 @@ main :-
     abolish(edge/2), show,
     assertz(more(1)), catch(late(_), error(E, _), true),
     assertz(edge(1, 4)), assertz(edge(4, 5)), findall(Y, reach(1, Y), L),
-    format("error ~q ~q~n", [E, L]), within, loads.
+    format("error ~q ~q~n", [E, L]), within, loads, kept.
 
 % Within an evaluation neither the clauses change nor the tables.
 :- dynamic d/1 as incremental.
@@ -55,6 +56,13 @@ loads :-
     tmp_file('6\n7\n', F), load_csv(F, d), ps(L), delete_file(F),
     tmp_file(':- retractall(d(_)), p(_) -> true ; true.\nd(8).\n', G), consult(G), ps(M), delete_file(G),
     format("loads ~q ~q~n", [L, M]).
+% a retractall/1 that finds nothing changes nothing
+:- dynamic pair/2 as incremental.
+:- dynamic seen/1.
+:- table first/1.
+pair(1, 2).
+first(X) :- pair(X, _), assertz(seen(X)).
+kept :- first(1), retractall(pair(X, X)), first(1), findall(Y, seen(Y), L), format("kept ~w~n", [L]).
 tmp_file(Text, F) :-
     N is random(1000000000), atom_concat('/tmp/leaflog-incremental-', N, F),
     open(F, write, S), write(S, Text), close(S).
