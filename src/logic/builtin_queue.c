@@ -105,16 +105,21 @@ static int no_queue(struct bl_machine *m, bl_word name) {
     return bl_throw_existence(m, BL_ATOM_message_queue, name);
 }
 
-// The caller leaves it in the end.
-static int enter(struct bl_machine *m, bl_word name, struct bl_queue **out) {
-    name = bl_deref(name);
-    if (bl_is_var(name))
-        return bl_throw_instantiation(m);
+// NULL: there is none. The caller leaves it in the end.
+static struct bl_queue *find(bl_word name) {
     pthread_mutex_lock(&queues_lock);
     struct bl_queue *const q = find_locked(name);
     if (q != NULL)
         q->users++;
     pthread_mutex_unlock(&queues_lock);
+    return q;
+}
+
+static int enter(struct bl_machine *m, bl_word name, struct bl_queue **out) {
+    name = bl_deref(name);
+    if (bl_is_var(name))
+        return bl_throw_instantiation(m);
+    struct bl_queue *const q = find(name);
     if (q == NULL)
         return no_queue(m, name);
     *out = q;
@@ -158,6 +163,21 @@ static int send(struct bl_machine *m, struct bl_queue *q, bl_word t) {
     if (r != BL_TRUE)
         bl_record_free(message);
     return r;
+}
+
+void bl_queue_send_atom(bl_word name, bl_word atom) {
+    struct bl_queue *const q = find(name);
+    if (q == NULL)
+        return;
+    struct bl_record *const r = calloc(1, sizeof *r + sizeof atom);
+    bl_must_have(r);
+    r->words = r->roots = 1;
+    r->flat = true;
+    r->word[0] = atom;
+    pthread_mutex_lock(&q->lock);
+    append(q, r);
+    pthread_mutex_unlock(&q->lock);
+    leave(q);
 }
 
 static void take(struct bl_queue *q, struct bl_record *r,

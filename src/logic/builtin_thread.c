@@ -23,7 +23,8 @@
 struct bl_worker {
     struct bl_worker *next; // workers_lock
     bl_word name;           // alias, or an integer word
-    bl_word crew;           // const: of those who work together; or 0
+    bl_word crew;           // const: where those who work together send what
+                            // they have; or 0
     pthread_t thread;
     struct bl_record *goal;
     struct bl_record *result; // ball, or NULL
@@ -153,13 +154,16 @@ static void report_error(struct bl_worker *w, struct bl_machine *m) {
         bl_print_record(m, w->result, NULL);
 }
 
-// A thread that had no memory for its machine: who joins it is told.
+// A thread that had no memory for its machine: who joins it is told, and who
+// waits for what its crew has.
 static void never_begins(struct bl_worker *w) {
     pthread_mutex_lock(&workers_lock);
     w->status = BL_RUN_ERROR;
     const bool detached = w->detached;
     pthread_mutex_unlock(&workers_lock);
-    if (detached && w->report == NULL && w->crew == 0)
+    if (w->crew != 0)
+        bl_queue_send_atom(w->crew, BL_ATOM(resource_error));
+    else if (detached && w->report == NULL)
         fputs("leaflog: error: out of memory: a thread could not begin\n",
               stderr);
 }
@@ -344,7 +348,8 @@ enum {
     CREW_WAITS = 50 // looks for all of them together: about a second
 };
 
-// '$crew_add'(Goal, Crew): a thread that '$crew_end' ends.
+// '$crew_add'(Goal, Crew): a thread that '$crew_end' ends. Crew is a queue,
+// which gets `resource_error` where the thread cannot begin.
 static int crew_add_2(struct bl_machine *m, bl_word *a) {
     bl_word name;
     return start(m, bl_deref(a[0]), 0, bl_deref(a[1]), false, &name);

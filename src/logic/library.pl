@@ -532,29 +532,33 @@ first_solution(X, Goals, _) :- '$member'(G, Goals), call(G), !, X = X.
     '$send_work'(Work, 0, Count, In),
     Threads is min(N, max(1, Count)),
     '$spawn'(Threads, In, Out, Step),
-    '$gather'(Count, Out, Pairs, Error), !, % and they are dismissed
+    '$gather'(Count, Threads, Out, Pairs, Error), !, % and they are dismissed
     ( nonvar(Error) -> throw(Error) ; true ),
     keysort(Pairs, Sorted), pairs_values(Sorted, Results).
 % However it ended: whoever waits for more work gets an error, and so does who
 % has still a result.
-'$dismiss'(In, Out) :- message_queue_destroy(In), message_queue_destroy(Out), '$crew_end'(In).
+'$dismiss'(In, Out) :- message_queue_destroy(In), message_queue_destroy(Out), '$crew_end'(Out).
 '$send_work'([], N, N, _).
 '$send_work'([W|Ws], I, N, In) :-
     thread_send_message(In, work(I, W)), J is I + 1, '$send_work'(Ws, J, N, In).
 '$spawn'(0, _, _, _) :- !.
 '$spawn'(N, In, Out, Step) :-
-    '$crew_add'('$serve'(In, Out, Step), In), M is N - 1, '$spawn'(M, In, Out, Step).
+    '$crew_add'('$serve'(In, Out, Step), Out), M is N - 1, '$spawn'(M, In, Out, Step).
 '$serve'(In, Out, Step) :-
     thread_get_message(In, work(I, W)),
     catch(( call(Step, W, R) -> Result = R ; Result = false ), E, true),
     ( nonvar(E) -> thread_send_message(Out, error(E))
     ; thread_send_message(Out, done(I, Result)) ),
     '$serve'(In, Out, Step).
-'$gather'(0, _, [], _) :- !.
-'$gather'(N, Out, Pairs, Error) :-
-    thread_get_message(Out, M),
-    (   M = done(I, R)
-    ->  Pairs = [I-R|Ps]
-    ;   M = error(E), ( var(Error) -> Error = E ; true ), Pairs = Ps
-    ),
-    N1 is N - 1, '$gather'(N1, Out, Ps, Error).
+'$gather'(0, _, _, [], _) :- !.
+'$gather'(N, Threads, Out, Pairs, Error) :-
+    thread_get_message(Out, M), '$gathered'(M, N, Threads, Out, Pairs, Error).
+'$gathered'(done(I, R), N, Threads, Out, [I-R|Pairs], Error) :-
+    N1 is N - 1, '$gather'(N1, Threads, Out, Pairs, Error).
+'$gathered'(error(E), N, Threads, Out, Pairs, Error) :-
+    ( var(Error) -> Error = E ; true ),
+    N1 is N - 1, '$gather'(N1, Threads, Out, Pairs, Error).
+% Of a thread that could not begin: the others do the work, if there are any.
+'$gathered'(resource_error, N, Threads, Out, Pairs, Error) :-
+    ( Threads =:= 1 -> throw(error(resource_error(memory), _)) ; true ),
+    Left is Threads - 1, '$gather'(N, Left, Out, Pairs, Error).

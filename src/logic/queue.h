@@ -16,6 +16,9 @@ struct bl_queue *bl_queue_new(bl_word name, int64_t max);
 // For everybody: those that wait there get an error.
 void bl_queue_destroy(struct bl_queue *q);
 
+// Sends an atom, from a thread that has no machine, if there is such a queue.
+void bl_queue_send_atom(bl_word name, bl_word atom);
+
 // Waits for a message that unifies, and takes it. The queue stays: it is that
 // of the thread.
 int bl_queue_receive(struct bl_machine *m, struct bl_queue *q, bl_word pattern);

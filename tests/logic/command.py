@@ -84,6 +84,13 @@ def no_threads(c: Command) -> None:
     run = c.run("-g", goal, before=little)
     c.same("threads that nobody joins", sorted({str(run.returncode), *run.stderr.splitlines()}),
            ["0", "leaflog: error: out of memory: a thread could not begin"])
+    # nor does anybody wait for them
+    goal = "forall(between(1, 90, _), " \
+           "catch(thread_create(sleep(2), _, [detached(true)]), _, true)), " \
+           "catch(concurrent_forall(true, true), error(E, _), true), print(E)"
+    run = c.run("-g", goal, before=little)
+    if run.stdout not in ("resource_error(memory)", "resource_error(threads)"):
+        c.same("a crew of none", run.stdout, "resource_error(memory)")
 
 
 def no_watch(c: Command) -> None:
