@@ -80,25 +80,17 @@ static struct bl_image_record *add_record(const char *path) {
     return r;
 }
 
-static bool is_same_file(const struct bl_file_facts *f,
+static bool is_mapped_as(int fd, const struct bl_file_facts *facts,
                          const struct bl_maps_entry *e) {
-    uint32_t major;
-    uint32_t minor;
-    bl_file_device_parts(f->device, &major, &minor);
-    return f->inode == e->inode && major == e->major && minor == e->minor;
-}
-
-static bool is_listed_as(int fd, const struct bl_maps_entry *e) {
-    struct bl_maps_entry same;
-    return bl_maps_identify(fd, &same) && same.inode == e->inode &&
-           same.major == e->major && same.minor == e->minor;
+    struct bl_maps_entry own = bl_maps_of_file(facts);
+    return bl_maps_is_same_file(&own, e) ||
+           (bl_maps_identify(fd, &own) && bl_maps_is_same_file(&own, e));
 }
 
 // The handle, where it is what is mapped; else -1.
 static int keep_mapped(int fd, const struct bl_maps_entry *e,
                        struct bl_file_facts *facts) {
-    if (fd >= 0 && bl_file_facts(fd, facts) == 0 &&
-        (is_same_file(facts, e) || is_listed_as(fd, e)))
+    if (fd >= 0 && bl_file_facts(fd, facts) == 0 && is_mapped_as(fd, facts, e))
         return fd;
     if (fd >= 0)
         bl_os_close(fd);
@@ -148,23 +140,23 @@ static struct bl_image_record *find_record(const char *path, uint64_t address) {
     return NULL;
 }
 
+static bool is_placed(const struct object *o, const char *path) {
+    return o->fd >= 0 && bl_shadow_is_one(path, &o->facts);
+}
+
 // In a walk that is not the first. What was replaced is here again only when
 // the library was unloaded and came back; what was left has been dealt with.
 static bool take_up_record(struct object *o, const char *path, uint64_t address,
                            const struct bl_remap *r) {
     struct bl_image_record *known = find_record(path, address);
     if (!known)
-        return o->fd < 0 || !bl_shadow_is_one(path, &o->facts);
+        return !is_placed(o, path);
     if (known->replaced < r->start || known->replaced >= r->end)
         return false;
     known->unit_bytes = 0;
     known->huge_bytes = 0;
     o->record = known;
     return true;
-}
-
-static bool is_placed(const struct object *o, const char *path) {
-    return o->fd >= 0 && bl_shadow_is_one(path, &o->facts);
 }
 
 // Only the program itself is ever placed before it starts.

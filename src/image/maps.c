@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "image/maps.h"
 
-#include "os/file.h"
 #include "os/os.h"
 
 #include <errno.h>
@@ -82,6 +81,17 @@ bool bl_maps_next(const char **cursor, struct bl_maps_entry *out) {
         ;
     *cursor = p + 1;
     return true;
+}
+
+struct bl_maps_entry bl_maps_of_file(const struct bl_file_facts *facts) {
+    struct bl_maps_entry e = {.inode = facts->inode, .path = ""};
+    bl_file_device_parts(facts->device, &e.major, &e.minor);
+    return e;
+}
+
+bool bl_maps_is_same_file(const struct bl_maps_entry *a,
+                          const struct bl_maps_entry *b) {
+    return a->inode == b->inode && a->major == b->major && a->minor == b->minor;
 }
 
 bool bl_maps_identify(int fd, struct bl_maps_entry *out) {

@@ -7,6 +7,7 @@
 #define BL_IMAGE_MAPS_H
 
 #include "base/base.h"
+#include "os/file.h"
 
 struct bl_maps_entry {
     uint64_t start;
@@ -37,6 +38,11 @@ void bl_maps_free(struct bl_maps *maps);
 // the end.
 bool bl_maps_next(const char **cursor, struct bl_maps_entry *out);
 
+// A mapping of the file, as a rule: its device and inode.
+struct bl_maps_entry bl_maps_of_file(const struct bl_file_facts *facts);
+// By device and inode.
+bool bl_maps_is_same_file(const struct bl_maps_entry *a,
+                          const struct bl_maps_entry *b);
 // How the list of this process names an open file: on btrfs, and on overlayfs
 // before Linux 6.8, not by the device that fstat says. False: no telling.
 bool bl_maps_identify(int fd, struct bl_maps_entry *out);

@@ -67,18 +67,13 @@ static unsigned protection_of(const struct bl_elf_segment *s) {
            (s->flags & PF_X ? BL_FILE_EXECUTE : 0u);
 }
 
-static bool is_same(const struct bl_maps_entry *a,
-                    const struct bl_maps_entry *b) {
-    return a->inode == b->inode && a->major == b->major && a->minor == b->minor;
-}
-
 // Where the kernel put the program, and whether all there is the program's.
 static bool find_image_as(struct place *p, const struct bl_maps *maps,
                           const struct bl_maps_entry *own) {
     struct bl_maps_entry e;
     bool found = false;
     for (const char *c = maps->text; bl_maps_next(&c, &e);) {
-        if (!is_same(&e, own))
+        if (!bl_maps_is_same_file(&e, own))
             continue;
         if (!found)
             p->bias = e.start - p->elf.low;
@@ -89,7 +84,7 @@ static bool find_image_as(struct place *p, const struct bl_maps *maps,
     const uint64_t low = p->elf.low + p->bias;
     const uint64_t high = p->elf.high + p->bias;
     for (const char *c = maps->text; bl_maps_next(&c, &e);) {
-        const bool program = is_same(&e, own);
+        const bool program = bl_maps_is_same_file(&e, own);
         const bool inside = e.start >= low && e.end <= high;
         const bool outside = e.end <= low || e.start >= high;
         const bool fits =
@@ -101,8 +96,7 @@ static bool find_image_as(struct place *p, const struct bl_maps *maps,
 }
 
 static bool find_image(struct place *p, const struct bl_maps *maps) {
-    struct bl_maps_entry own = {.inode = p->facts.inode};
-    bl_file_device_parts(p->facts.device, &own.major, &own.minor);
+    struct bl_maps_entry own = bl_maps_of_file(&p->facts);
     return find_image_as(p, maps, &own) ||
            (bl_maps_identify(p->file, &own) && find_image_as(p, maps, &own));
 }
