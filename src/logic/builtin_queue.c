@@ -169,13 +169,8 @@ void bl_queue_send_atom(bl_word name, bl_word atom) {
     struct bl_queue *const q = find(name);
     if (q == NULL)
         return;
-    struct bl_record *const r = calloc(1, sizeof *r + sizeof atom);
-    bl_must_have(r);
-    r->words = r->roots = 1;
-    r->flat = true;
-    r->word[0] = atom;
     pthread_mutex_lock(&q->lock);
-    append(q, r);
+    append(q, bl_record_make_atom(atom));
     pthread_mutex_unlock(&q->lock);
     leave(q);
 }

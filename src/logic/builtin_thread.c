@@ -144,12 +144,16 @@ static bl_word exit_of(bl_word ball) {
 }
 
 // Nobody will join the thread to see its error; one of a crew was to end.
-static void report_error(struct bl_worker *w, struct bl_machine *m) {
-    bl_word ball;
+static bool is_alone(struct bl_worker *w) {
     pthread_mutex_lock(&workers_lock);
     const bool detached = w->detached;
     pthread_mutex_unlock(&workers_lock);
-    if (detached && w->result != NULL && w->report == NULL && w->crew == 0 &&
+    return detached && w->report == NULL && w->crew == 0;
+}
+
+static void report_error(struct bl_worker *w, struct bl_machine *m) {
+    bl_word ball;
+    if (is_alone(w) && w->result != NULL &&
         bl_record_load(m, w->result, &ball) && exit_of(ball) == 0)
         bl_print_record(m, w->result, NULL);
 }
@@ -157,13 +161,10 @@ static void report_error(struct bl_worker *w, struct bl_machine *m) {
 // A thread that had no memory for its machine: who joins it is told, and who
 // waits for what its crew has.
 static void never_begins(struct bl_worker *w) {
-    pthread_mutex_lock(&workers_lock);
-    w->status = BL_RUN_ERROR;
-    const bool detached = w->detached;
-    pthread_mutex_unlock(&workers_lock);
+    set_status(w, BL_RUN_ERROR, NULL);
     if (w->crew != 0)
         bl_queue_send_atom(w->crew, BL_ATOM(resource_error));
-    else if (detached && w->report == NULL)
+    else if (is_alone(w))
         fputs("leaflog: error: out of memory: a thread could not begin\n",
               stderr);
 }

@@ -8,6 +8,7 @@
 #include "logic/record.h"
 
 #include "logic/error.h"
+#include "logic/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -241,6 +242,15 @@ bool bl_record_load(struct bl_machine *m, const struct bl_record *r,
         return true;
     }
     return load(m, r->word, r->words, r->roots, terms);
+}
+
+struct bl_record *bl_record_make_atom(bl_word atom) {
+    struct bl_record *const r = calloc(1, sizeof *r + sizeof atom);
+    bl_must_have(r);
+    r->words = r->roots = 1;
+    r->flat = true;
+    r->word[0] = atom;
+    return r;
 }
 
 void bl_record_free(struct bl_record *r) { free(r); }

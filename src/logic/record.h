@@ -22,6 +22,8 @@ struct bl_record {
 // NULL without memory, with the ball set.
 struct bl_record *bl_record_make(struct bl_machine *m, const bl_word *terms,
                                  size_t n);
+// Of one atom, by whoever has no machine.
+struct bl_record *bl_record_make_atom(bl_word atom);
 // Copies the terms onto the heap; false where it has no room (ball set).
 BL_MUST_USE bool bl_record_load(struct bl_machine *m, const struct bl_record *r,
                                 bl_word *terms);
