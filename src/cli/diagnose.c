@@ -159,12 +159,11 @@ static void find_rest(struct bl_findings *f, const struct bl_machine *m) {
 // What Yama says. The kernel takes no value below 3 once it has that one.
 static void find_trace(struct bl_findings *f, const struct bl_machine *m) {
     if (m->ptrace_scope >= 3)
-        find(
-            f, BL_LEVEL_NOTE, NULL,
-            "nobody may trace before the next start of the machine "
-            "(kernel.yama.ptrace_scope is %d): bigleaf attach marks no memory; "
-            "as root it collapses what may be huge already",
-            m->ptrace_scope);
+        find(f, BL_LEVEL_NOTE, NULL,
+             "nobody may trace before the next start of the machine "
+             "(kernel.yama.ptrace_scope is %d): as root, bigleaf attach only "
+             "collapses what may be huge already",
+             m->ptrace_scope);
     else if (m->ptrace_scope > 0)
         find(f, BL_LEVEL_NOTE, "sudo sysctl kernel.yama.ptrace_scope=0",
              "bigleaf attach takes root here (kernel.yama.ptrace_scope is %d)",
