@@ -114,6 +114,8 @@ static inline uint32_t bl_ripe_at(uint32_t whole) {
 
 // A page of `owner` has become ripe or whole by a push of another thread.
 void bl_sleepers_note(struct bl_local *owner);
+// Its pool is gone, and it is reported to its owner.
+void bl_sleepers_note_deleted(const struct bl_page *page);
 // Many pages of another thread may be.
 bool bl_sleepers_have_ripe(void);
 // Takes back the whole ones and strands the ripe ones of the threads that have

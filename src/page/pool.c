@@ -286,6 +286,7 @@ static void drop_page(struct bl_page *page) {
     const bool global = bl_load_relaxed(&page->owner) == BL_NOBODY;
     if (!global && bl_page_is_reported(page)) { // retired when taken up
         bl_store_relaxed(&page->state, BL_PAGE_DELETED);
+        bl_sleepers_note_deleted(page);
         return;
     }
     bl_page_drop(page);
@@ -319,6 +320,16 @@ static void drop_runs(struct bl_pool *pool) {
         run_block_free(pool, bl_run_start(numbered_run(pool->runs - 1)));
 }
 
+// Pages of which a report is under way: to this thread; or, where they are
+// many, to others, which may sleep.
+static void take_up_deleted(struct bl_local *self) {
+    if (self == NULL)
+        return;
+    bl_reports_drain(self, self);
+    if (bl_sleepers_have_ripe())
+        bl_sleepers_tend(self, false);
+}
+
 // Without the lock: who deletes a pool is alone with it.
 void bl_pool_delete(struct bl_pool *pool) {
     if (pool == NULL)
@@ -332,6 +343,7 @@ void bl_pool_delete(struct bl_pool *pool) {
     } else {
         bl_locals_each(drop_local, pool);
         drop_entry(&pool->global);
+        take_up_deleted(bl_self);
     }
     give_record(pool);
 }

@@ -29,11 +29,23 @@ static _Atomic(uint32_t) ripe_since;
 
 static _Atomic(bool) ripe_reports; // another may have many ripe pages
 
+static struct bl_local *owner_of(const struct bl_page *page) {
+    return (struct bl_local *)bl_load_relaxed(&page->owner);
+}
+
+static void note(struct bl_local *owner, uint32_t more) {
+    const uint32_t ripe = bl_add_relaxed(&owner->ripe, more);
+    if (ripe / BL_PAGES_WORTH_A_LOOK != (ripe + more) / BL_PAGES_WORTH_A_LOOK)
+        bl_store_relaxed(&ripe_reports, true);
+}
+
 void bl_sleepers_note(struct bl_local *owner) {
     bl_add_relaxed(&ripe_since, 1);
-    if (bl_add_relaxed(&owner->ripe, 1) % BL_PAGES_WORTH_A_LOOK ==
-        BL_PAGES_WORTH_A_LOOK - 1)
-        bl_store_relaxed(&ripe_reports, true);
+    note(owner, 1);
+}
+
+void bl_sleepers_note_deleted(const struct bl_page *page) {
+    note(owner_of(page), page->slices);
 }
 
 bool bl_sleepers_have_ripe(void) { return bl_load_relaxed(&ripe_reports); }
@@ -64,10 +76,6 @@ static bool may_strand(const struct bl_page *page,
     const uint32_t mark = bl_ripe_at(bl_load_relaxed(&page->whole));
     return page->owner_only == 0 && !bl_load_relaxed(&owner->parked) &&
            bl_load_relaxed(&page->remote) >> BL_REMOTE_COUNT_SHIFT >= mark;
-}
-
-static struct bl_local *owner_of(const struct bl_page *page) {
-    return (struct bl_local *)bl_load_relaxed(&page->owner);
 }
 
 // Counts written under bl_lock_pages, and read without.

@@ -344,16 +344,39 @@ static void *make_of_pool(void *unused) {
 }
 
 // Reports of them are under way to a thread that sleeps.
-TEST(malloc_trim_takes_back_pages_of_a_pool_that_is_gone) {
+static void delete_pool_of_sleeper(int blocks) {
     const struct bl_pool_spec spec = {"gone", 1000, 0, BL_POOL_SHARED};
     fake_os_install();
     pool = bl_pool_new(&spec);
     const pthread_t thread = start(make_of_pool, NULL);
-    for (int i = 0; i < BLOCKS / 4; i += 4)
+    for (int i = 0; i < blocks; i += 4)
         bl_pool_free(pool, block[i]);
     bl_pool_delete(pool);
-    bl_heap_trim();
+    if (blocks < BLOCKS / 4)
+        bl_heap_trim();
     expect_size_le(page_bytes(), 8 * BL_SLICE_BYTES);
     finish(thread);
+    bl_heap_check();
+}
+
+TEST(pages_of_a_pool_go_with_it) { delete_pool_of_sleeper(BLOCKS / 4); }
+TEST(malloc_trim_takes_back_the_last_of_them) { delete_pool_of_sleeper(1000); }
+
+static void *free_of_pool(void *unused) {
+    (void)unused;
+    for (int i = 0; i < BLOCKS / 4; i += 4)
+        bl_pool_free(pool, block[i]);
+    return NULL;
+}
+
+TEST(pages_of_which_its_deleter_is_told_go_with_it) {
+    const struct bl_pool_spec spec = {"gone", 1000, 0, BL_POOL_SHARED};
+    fake_os_install();
+    pool = bl_pool_new(&spec);
+    for (int i = 0; i < BLOCKS / 4; i++)
+        block[i] = bl_pool_alloc(pool);
+    run(free_of_pool);
+    bl_pool_delete(pool);
+    expect_size_eq(page_bytes(), 0);
     bl_heap_check();
 }
