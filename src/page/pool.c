@@ -230,10 +230,13 @@ static unsigned remote_count(const struct bl_page *page) {
     return (unsigned)(bl_load_relaxed(&page->remote) >> BL_REMOTE_COUNT_SHIFT);
 }
 
+// Its owner may change it meanwhile.
 static void add_page(struct bl_pool_stats *out, const struct bl_page *page) {
+    const unsigned remote = remote_count(page);
+    const unsigned used = page->used;
     out->pages_in_use++;
     out->bytes_mapped += (size_t)page->slices << BL_SLICE_SHIFT;
-    out->blocks_in_use += page->used - remote_count(page);
+    out->blocks_in_use += used > remote ? used - remote : 0;
 }
 
 static void add_entry(struct bl_pool_stats *out, const struct bl_entry *e) {

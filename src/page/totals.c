@@ -5,13 +5,20 @@
 //
 #include "page/internal.h"
 
+static size_t without(size_t sum, size_t part) {
+    return sum > part ? sum - part : 0;
+}
+
 static void leave_out_cached(struct bl_local *local, void *context) {
     struct bl_page_totals *out = context;
     for (unsigned i = 0; i < BL_POOLS_RESERVED; i++) {
         const struct bl_cache *cache = &local->caches[i];
-        const size_t count = (size_t)(cache->whole - cache->room);
-        out->blocks -= count;
-        out->block_bytes -= count * bl_served_bytes(i);
+        const int32_t count = cache->whole - cache->room;
+        if (count <= 0)
+            continue;
+        out->blocks = without(out->blocks, (size_t)count);
+        out->block_bytes =
+            without(out->block_bytes, (size_t)count * bl_served_bytes(i));
     }
 }
 

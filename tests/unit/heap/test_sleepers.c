@@ -380,3 +380,36 @@ TEST(pages_of_which_its_deleter_is_told_go_with_it) {
     expect_size_eq(page_bytes(), 0);
     bl_heap_check();
 }
+
+// ---------------------------------------------------------------------------
+// Readings beside threads that do not sleep.
+
+static _Atomic(bool) enough;
+
+static void *make_and_give_back(void *unused) {
+    (void)unused;
+    bl_free(bl_malloc(16));
+    pthread_barrier_wait(&turn);
+    while (!bl_load_relaxed(&enough)) {
+        bl_free(bl_malloc(16));
+        bl_caches_return(bl_self);
+    }
+    bl_local_detach();
+    return NULL;
+}
+
+// A reading is of no one moment, but it is no absurd number either.
+TEST(what_is_in_use_is_never_less_than_nothing) {
+#ifdef __SANITIZE_THREAD__
+    bl_test_skip("such a reading is a race, and knows it");
+#endif
+    const pthread_t thread = start(make_and_give_back, NULL);
+    size_t most = 0;
+    for (int i = 0; i < 200000 && most < BL_GIB; i++) {
+        const size_t now = in_use();
+        most = now > most ? now : most;
+    }
+    bl_store_relaxed(&enough, true);
+    assert_int_eq(pthread_join(thread, NULL), 0);
+    expect_size_le(most, BL_GIB);
+}

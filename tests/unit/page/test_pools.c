@@ -32,6 +32,28 @@ static void check_stats(const struct bl_pool *pool, size_t blocks) {
         expect_size_ge(stats.pages_in_use, 1);
 }
 
+static void *free_one(void *pool) {
+    bl_pool_free(pool, block[0]);
+    return NULL;
+}
+
+// Who reads while others go on sees some of it before and some after.
+TEST(a_reading_of_two_moments_is_no_absurd_number) {
+    pthread_t thread;
+    struct bl_pool_stats stats;
+    fake_os_install();
+    struct bl_pool *const pool = pool_of(100, 0, BL_POOL_SHARED);
+    block[0] = bl_pool_alloc(pool);
+    struct bl_page *const page = bl_page_at(bl_small_offset(block[0]));
+    assert_int_eq(pthread_create(&thread, NULL, free_one, pool), 0);
+    pthread_join(thread, NULL);
+    page->used--; // as it was before the block was handed out
+    bl_pool_read_stats(pool, &stats);
+    expect_size_eq(stats.blocks_in_use, 0);
+    page->used++;
+    bl_pool_delete(pool);
+}
+
 // A program whose heap shrinks and which goes on with what it has.
 TEST(warm_units_are_returned_by_who_frees_nothing_large) {
     enum { UNITS = 40 };
