@@ -52,6 +52,10 @@ static int advise(void *at, size_t bytes, int advice) {
     return (int)bl_syscall3(SYS_madvise, at, bytes, advice);
 }
 
+static int os_discard(void *at, size_t bytes) {
+    return advise(at, bytes, MADV_DONTNEED);
+}
+
 static int os_advise_huge(void *at, size_t bytes) {
     return advise(at, bytes, MADV_HUGEPAGE);
 }
@@ -139,6 +143,7 @@ static uint64_t os_thread_ns(void) { return cpu_ns(CLOCK_THREAD_CPUTIME_ID); }
 struct bl_os_hooks bl_os = {
     .map = os_map,
     .unmap = os_unmap,
+    .discard = os_discard,
     .advise_huge = os_advise_huge,
     .advise_base = os_advise_base,
     .collapse = os_collapse,

@@ -28,6 +28,8 @@ struct bl_os_hooks {
     // for BL_OS_HUGETLB_PAGES.
     int (*map)(void *at, size_t bytes, enum bl_os_page_kind kind);
     int (*unmap)(void *at, size_t bytes);
+    // Gives back the memory and not the addresses; zeros are read there then.
+    int (*discard)(void *at, size_t bytes);
     // Asks for huge pages at the first touch (MADV_HUGEPAGE).
     int (*advise_huge)(void *at, size_t bytes);
     // Asks for base pages only, also where THP is set to always.

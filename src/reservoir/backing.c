@@ -155,8 +155,15 @@ void bl_promote(void *unit) {
         bl_collapse_unit(unit);
 }
 
+// Unmapping may take a mapping more than there may be. What stays mapped is as
+// somebody else's from then on: its addresses are lost.
+void bl_unmap(void *at, size_t bytes) {
+    if (bl_os.unmap(at, bytes) < 0)
+        bl_os.discard(at, bytes);
+}
+
 void bl_unback(void *at, size_t bytes) {
-    bl_os.unmap(at, bytes);
+    bl_unmap(at, bytes);
     bl_marks_clear(at, (bytes + BL_HUGE_SIZE - 1) >> BL_HUGE_SHIFT);
 }
 

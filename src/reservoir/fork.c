@@ -20,6 +20,11 @@
 //
 #include "reservoir/internal.h"
 
+static void drop_copy(char *copy) {
+    bl_unmap(copy, BL_HUGE_SIZE);
+    bl_unit_address_free(copy, 1);
+}
+
 // Ordinary memory with the bytes of `unit`, or NULL without memory or where
 // the kernel has taken the unit back.
 static char *copy_of(const char *unit) {
@@ -33,17 +38,20 @@ static char *copy_of(const char *unit) {
     bl_os.advise_huge(copy, BL_HUGE_SIZE);
     if (bl_os_copy_own(copy, unit, BL_HUGE_SIZE) == 0)
         return copy;
-    bl_os.unmap(copy, BL_HUGE_SIZE);
-    bl_unit_address_free(copy, 1);
+    drop_copy(copy);
     return NULL;
 }
 
-// Where there is no copy the unit stays as it is.
+// Where there is no copy, or the unit cannot be unmapped, it stays as it is.
 static void exchange(char *unit) {
     char *copy = copy_of(unit);
     if (copy == NULL)
         return;
-    bl_unback(unit, BL_HUGE_SIZE);
+    if (bl_os.unmap(unit, BL_HUGE_SIZE) < 0) {
+        drop_copy(copy);
+        return;
+    }
+    bl_marks_clear(unit, 1);
     bl_move_or_copy_units(copy, 1, unit);
     bl_unit_address_free(copy, 1);
 }

@@ -86,6 +86,8 @@ bool bl_back_unit_from_pool(void *at);
 // Base pages now and later.
 int bl_back_base(void *at, size_t bytes);
 void bl_unback(void *at, size_t bytes);
+// The same of what has no marks.
+void bl_unmap(void *at, size_t bytes);
 // Makes a huge page of a unit that has base pages, at once; false: refused.
 bool bl_collapse_unit(void *unit);
 // Likewise, as the policy says; where huge pages are dear, later.

@@ -19,7 +19,7 @@ static bool move_or_copy(void *from, size_t bytes, void *to) {
     else
         bl_os.advise_huge(to, bytes);
     __builtin_memcpy(to, from, bytes);
-    bl_os.unmap(from, bytes);
+    bl_unmap(from, bytes);
     return false;
 }
 

@@ -244,6 +244,21 @@ void bl_run_release(struct bl_run *run) {
     bl_lock_release(&bl_lock_reservoir);
 }
 
+// False where the unit cannot be unmapped, for which a mapping more may be
+// needed than there may be: then it stays as it is.
+static bool replace(char *unit, size_t tail, char *ready) {
+    __builtin_memcpy(ready, unit, tail);
+    if (bl_os.unmap(unit, BL_HUGE_SIZE) < 0) {
+        bl_warm_push(ready, 1, 0);
+        return false;
+    }
+    bl_count_units(1, 0);
+    bl_move_or_copy_units(ready, 1, unit);
+    bl_unit_address_free(ready, 1);
+    BL_COUNT(tails_replaced);
+    return true;
+}
+
 // The unit of which `tail` bytes are base pages, as large as a whole one now.
 // Only the caller of realloc may look at it meanwhile. So a warm unit, or one
 // of the pool, takes its place; else a fresh huge page does, which is dear.
@@ -251,15 +266,8 @@ static bool complete_tail(char *unit, size_t tail) {
     if (bl_back_base(unit + tail, BL_HUGE_SIZE - tail) < 0)
         return false;
     char *ready = bl_unit_take_ready();
-    if (ready == NULL) {
+    if (ready == NULL || !replace(unit, tail, ready))
         bl_promote(unit);
-        return true;
-    }
-    __builtin_memcpy(ready, unit, tail);
-    drain(unit, BL_HUGE_SIZE);
-    bl_move_or_copy_units(ready, 1, unit);
-    bl_unit_address_free(ready, 1);
-    BL_COUNT(tails_replaced);
     return true;
 }
 

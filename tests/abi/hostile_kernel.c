@@ -5,12 +5,15 @@
 // the process by prctl.
 //
 #include "hostile.h"
+#include "resident.h"
 
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <malloc.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -98,6 +101,28 @@ TEST(mremap_is_refused) {
 
 TEST(munmap_is_refused) {
     refuse_twice((struct refusal){.count = 1, .calls = {SYS_munmap}});
+}
+
+// What cannot be unmapped is given back all the same.
+static void free_without_munmap(void *arg) {
+    const struct refusal f = {
+        .answer = EPERM, .count = 1, .calls = {SYS_munmap}};
+    (void)arg;
+    assert_ptr_eq(refuse_calls(&f), NULL);
+    for (int i = 0; i < 20; i++) {
+        void *const p = malloc(40 * MIB);
+        assert_ptr_ne(p, NULL);
+        memset(p, 1, 40 * MIB);
+        free(p);
+        malloc_trim(0);
+    }
+    expect_size_le(resident_bytes(), 100 * MIB);
+}
+
+TEST(memory_goes_back_without_munmap) {
+    if (!bl_test_on_bigleaf())
+        bl_test_skip("the libc gives nothing back then");
+    bl_test_in_child(free_without_munmap, NULL);
 }
 
 TEST(getrandom_is_refused) {

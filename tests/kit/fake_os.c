@@ -43,8 +43,8 @@ static unsigned fail_mask;
 static bool fail_on;
 
 static const char *const names[FAKE_CALLS] = {
-    "map",      "unmap",    "advise_huge", "advise_base",
-    "collapse", "populate", "move"};
+    "map",         "unmap",    "discard",  "advise_huge",
+    "advise_base", "collapse", "populate", "move"};
 
 static _Noreturn void broken(enum fake_call call, const void *at, size_t bytes,
                              const char *what) {
@@ -195,6 +195,13 @@ static int fake_unmap(void *at, size_t bytes) {
     return 0;
 }
 
+static int fake_discard(void *at, size_t bytes) {
+    check_mapped(FAKE_DISCARD, at, bytes);
+    if (fails(FAKE_DISCARD))
+        return -fail_error;
+    return madvise(at, bytes, MADV_DONTNEED) == 0 ? 0 : -errno;
+}
+
 static int fake_advise_huge(void *at, size_t bytes) {
     check_mapped(FAKE_ADVISE_HUGE, at, bytes);
     last_advice_huge = true;
@@ -264,6 +271,7 @@ void fake_os_install(void) {
     bl_os = (struct bl_os_hooks){
         .map = fake_map,
         .unmap = fake_unmap,
+        .discard = fake_discard,
         .advise_huge = fake_advise_huge,
         .advise_base = fake_advise_base,
         .pool_free = fake_os_pool,

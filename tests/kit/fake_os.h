@@ -16,6 +16,7 @@
 enum fake_call {
     FAKE_MAP,
     FAKE_UNMAP,
+    FAKE_DISCARD,
     FAKE_ADVISE_HUGE,
     FAKE_ADVISE_BASE,
     FAKE_COLLAPSE,

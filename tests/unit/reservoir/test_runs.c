@@ -113,6 +113,27 @@ TEST(a_warm_unit_replaces_a_tail) {
     bl_reservoir_check();
 }
 
+// The kernel's limit on mappings has been reached.
+TEST(a_tail_that_cannot_be_unmapped_stays) {
+    start_with(BL_BACKING_THP);
+    assert_ptr_ne(bl_run_acquire(BL_SMALL_HEAP_UNITS << BL_HUGE_SHIFT, 1),
+                  NULL);
+    struct bl_run *const other = bl_run_acquire(BL_HUGE_SIZE, 1);
+    struct bl_run *const run = bl_run_acquire(3 * BL_MIB + BL_MIB / 4, 1);
+    assert_ptr_ne(run, NULL);
+    expect_size_ne(run->mapped & (BL_HUGE_SIZE - 1), 0);
+    fill(run, 0, 3 * BL_MIB + BL_MIB / 4);
+    bl_run_release(other);
+    fake_os_fail(1, ENOMEM, FAKE_BIT(FAKE_UNMAP), true);
+    assert_true(bl_run_resize(run, 4 * BL_MIB));
+    fake_os_fail(0, 0, FAKE_MAY_FAIL, false);
+    check(run, 3 * BL_MIB + BL_MIB / 4);
+    expect_size_eq(bl_load_relaxed(&bl_stats.tails_replaced), 0);
+    expect_size_eq(bl_load_relaxed(&bl_stats.units_warm_now), 1);
+    bl_run_release(run);
+    bl_reservoir_check();
+}
+
 #define POOL 128
 
 // A unit of the pool, then a tail; beside a run that allows for tails.

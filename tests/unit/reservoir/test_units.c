@@ -359,7 +359,7 @@ TEST(no_memory_is_null) {
 }
 
 // What a fork must leave to the child: the bytes, and no page of the pool.
-static void fork_with_pool(bool in_child, bool refuses_moves,
+static void fork_with_pool(bool in_child, unsigned refused,
                            size_t pool_units_after) {
     void *units[N];
     start_with(BL_BACKING_AUTO);
@@ -369,8 +369,7 @@ static void fork_with_pool(bool in_child, bool refuses_moves,
         memset(units[i], i + 1, BL_HUGE_SIZE);
     }
     assert_size_eq(from_pool(units), 10);
-    if (refuses_moves)
-        fake_os_fail(1, EPERM, FAKE_BIT(FAKE_MOVE), true);
+    fake_os_fail(refused != 0, EPERM, refused, true);
     bl_locks_before_fork();
     bl_reservoir_before_sharing();
     if (in_child)
@@ -386,9 +385,14 @@ static void fork_with_pool(bool in_child, bool refuses_moves,
     bl_reservoir_check();
 }
 
-TEST(a_child_gets_copies_of_pool_pages) { fork_with_pool(true, false, 0); }
-TEST(a_child_gets_them_without_mremap) { fork_with_pool(true, true, 0); }
-TEST(a_parent_keeps_its_pool_pages) { fork_with_pool(false, false, 10); }
+TEST(a_child_gets_copies_of_pool_pages) { fork_with_pool(true, 0, 0); }
+TEST(a_child_gets_them_without_mremap) {
+    fork_with_pool(true, FAKE_BIT(FAKE_MOVE), 0);
+}
+TEST(a_child_keeps_what_cannot_be_unmapped) {
+    fork_with_pool(true, FAKE_BIT(FAKE_UNMAP), 10);
+}
+TEST(a_parent_keeps_its_pool_pages) { fork_with_pool(false, 0, 10); }
 
 // Somebody else maps memory behind ours, and where ours was: units lie
 // elsewhere, and none is refused.
