@@ -25,6 +25,12 @@ struct bl_policy {
 };
 extern struct bl_policy bl_policy;
 
+// --- reservoir.c -------------------------------------------------------------
+
+// Without memory: what is mapped and in nobody's use goes; false where there is
+// nothing of it.
+bool bl_make_room(void);
+
 // --- territory.c -----------------------------------------------------------
 
 // Makes the tables of the small part cover `units` units, or those of the
@@ -159,6 +165,8 @@ void bl_run_address_free(uint32_t run, size_t units);
 
 // True where a unit has base pages, as long as the process is small.
 bool bl_unit_is_seed(const void *at);
+// Unmaps what was mapped ahead of any need; the bytes.
+size_t bl_ahead_give_up(void);
 // One free address of the small part, or NULL.
 void *bl_unit_address_take(void);
 // A unit of the small part whose memory costs no first touch, a warm one or one

@@ -32,6 +32,12 @@ void bl_reservoir_tend(void) {
     }
 }
 
+// Warm units serve where they can be moved, which takes room too.
+bool bl_make_room(void) {
+    const size_t ahead = bl_ahead_give_up();
+    return bl_warm_purge(UINT64_MAX) + ahead > 0;
+}
+
 size_t bl_reservoir_purge(bool all) {
     if (bl_load_relaxed(&bl_stats.units_warm_now) == 0)
         return 0;

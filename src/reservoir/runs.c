@@ -165,6 +165,11 @@ static bool order_for(size_t bytes, size_t align, unsigned *order) {
     return true;
 }
 
+static bool has_addresses(size_t bytes, size_t align) {
+    unsigned order = 0;
+    return order_for(bytes, align, &order);
+}
+
 // A stretch freed as it is, of about the right size, needs no move at all.
 static struct bl_run *reuse_whole(size_t mapped, size_t align) {
     const size_t units = mapped >> BL_HUGE_SHIFT;
@@ -204,7 +209,7 @@ struct bl_run *bl_run_acquire(size_t bytes, size_t align) {
     BL_REQUIRE(bytes > 0 && bl_is_pow2(align));
     bl_lock_acquire(&bl_lock_reservoir);
     struct bl_run *run = acquire_locked(bytes, align);
-    if (run == NULL && bl_warm_purge(UINT64_MAX) > 0)
+    if (run == NULL && has_addresses(bytes, align) && bl_make_room())
         run = acquire_locked(bytes, align);
     if (run != NULL)
         set_bytes(run, bytes);
@@ -262,41 +267,51 @@ static bool replace(char *unit, size_t tail, char *ready) {
 // The unit of which `tail` bytes are base pages, as large as a whole one now.
 // Only the caller of realloc may look at it meanwhile. So a warm unit, or one
 // of the pool, takes its place; else a fresh huge page does, which is dear.
-static bool complete_tail(char *unit, size_t tail) {
-    if (bl_back_base(unit + tail, BL_HUGE_SIZE - tail) < 0)
-        return false;
+static int complete_tail(char *unit, size_t tail) {
+    const int result = bl_back_base(unit + tail, BL_HUGE_SIZE - tail);
+    if (result < 0)
+        return result;
     char *ready = bl_unit_take_ready();
     if (ready == NULL || !replace(unit, tail, ready))
         bl_promote(unit);
-    return true;
+    return 0;
 }
 
-static bool grow_tail(char *start, size_t old, size_t mapped) {
+static int grow_tail(char *start, size_t old, size_t mapped) {
     const size_t unit = bl_align_down(old, BL_HUGE_SIZE);
     if (mapped >= unit + BL_HUGE_SIZE)
         return complete_tail(start + unit, old - unit);
-    return bl_back_base(start + old, mapped - old) == 0;
+    return bl_back_base(start + old, mapped - old);
 }
 
-// Units behind the last one first, since those can be undone.
-static bool grow_locked(struct bl_run *run, size_t bytes) {
-    const size_t mapped = mapped_for(bytes, true);
-    if (mapped > block_bytes(run))
-        return false;
+// Units behind the last one first, since those can be undone. 0 or -errno.
+static int grow_to(struct bl_run *run, size_t mapped) {
     char *start = start_of(run);
     const size_t old = run->mapped;
     const size_t next = bl_align_up(old, BL_HUGE_SIZE);
     const size_t more = mapped > next ? mapped - next : 0;
     size_t warm = 0;
-    if (more > 0 && fill(start + next, more, &warm) < 0)
-        return false;
-    if (next > old && !grow_tail(start, old, mapped)) {
+    int result = more > 0 ? fill(start + next, more, &warm) : 0;
+    if (result < 0)
+        return result;
+    result = next > old ? grow_tail(start, old, mapped) : 0;
+    if (result < 0) {
         drain(start + next, more);
-        return false;
+        return result;
     }
     set_mapped(run, mapped);
     BL_COUNT(runs_grown);
-    return true;
+    return 0;
+}
+
+static bool grow_locked(struct bl_run *run, size_t bytes) {
+    const size_t mapped = mapped_for(bytes, true);
+    if (mapped > block_bytes(run))
+        return false;
+    const int result = grow_to(run, mapped);
+    if (result == 0 || result == -EEXIST || !bl_make_room())
+        return result == 0;
+    return grow_to(run, mapped_for(bytes, true)) == 0;
 }
 
 // A warm stretch needs addresses that are its own: those of the small part.
@@ -339,6 +354,13 @@ bool bl_run_resize(struct bl_run *run, size_t bytes) {
     return ok;
 }
 
+static int move_units(char *source, size_t units, char *target) {
+    const int result = bl_move_units(source, units, target);
+    return result == -ENOMEM && bl_make_room()
+               ? bl_move_units(source, units, target)
+               : result;
+}
+
 // What is new at the new place is made first, since that can be undone; then
 // the units move, all or none; the tail, less than a unit, is copied, and lies
 // on a huge page from then on.
@@ -350,11 +372,13 @@ static struct bl_run *move_locked(struct bl_run *run, size_t bytes) {
     if (!order_for(mapped, 1, &order))
         return NULL;
     struct bl_run *to = take_filled(order, whole, mapped - whole);
+    if (to == NULL && bl_make_room())
+        to = take_filled(order, whole, mapped - whole);
     if (to == NULL)
         return NULL;
     char *source = start_of(run);
     char *target = start_of(to);
-    if (units > 0 && bl_move_units(source, units, target) < 0) {
+    if (units > 0 && move_units(source, units, target) < 0) {
         drain(target + whole, mapped - whole);
         give_block(to);
         return NULL;

@@ -152,8 +152,7 @@ void *bl_metadata_alloc(size_t bytes) {
     bl_lock_acquire(&bl_lock_reservoir);
     void *got = NULL;
     if (table_reach(&bump, bump_used + need, 64 * BL_KIB) ||
-        (bl_warm_purge(UINT64_MAX) > 0 &&
-         table_reach(&bump, bump_used + need, 64 * BL_KIB))) {
+        (bl_make_room() && table_reach(&bump, bump_used + need, 64 * BL_KIB))) {
         got = (void *)(bump.at + bump_used);
         bump_used += need;
     }

@@ -218,13 +218,14 @@ static void take_bit(size_t unit) {
     free_addresses--;
 }
 
-// What was mapped ahead and never touched is not worth a special case.
-static void give_up_ahead(void) {
-    if (ahead_units == 0)
-        return;
-    bl_unback(ahead, ahead_units << BL_HUGE_SHIFT);
+size_t bl_ahead_give_up(void) {
+    const size_t bytes = ahead_units << BL_HUGE_SHIFT;
+    if (bytes == 0)
+        return 0;
+    bl_unback(ahead, bytes);
     bl_unit_address_free(ahead, ahead_units);
     ahead_units = 0;
+    return bytes;
 }
 
 // Makes the addresses ours. Bit i of *here: unit `first + i` lies there warm.
@@ -233,7 +234,7 @@ static bool claim(size_t first, size_t count, uint64_t *here) {
     for (size_t i = first; i < end; i++)
         if (!bl_unit_is_free(i))
             return false;
-    give_up_ahead();
+    bl_ahead_give_up(); // never touched, it is not worth a special case
     if (end > small_units && extend(end - small_units) == NULL)
         return false;
     *here = 0;
@@ -306,7 +307,7 @@ bool bl_units_acquire_at(size_t first, size_t count, bool *dirty) {
 // What is warm and cannot be moved, for that needs room too, makes room.
 static char *take_fresh(void) {
     char *unit = take_ahead();
-    if (unit == NULL && bl_warm_purge(UINT64_MAX) > 0)
+    if (unit == NULL && bl_make_room())
         unit = take_ahead();
     if (unit != NULL) {
         bl_count_units(0, 1);

@@ -27,6 +27,7 @@ struct range {
 static struct range ranges[MAX_RANGES];
 static size_t range_count;
 static size_t mapped_bytes;
+static size_t limit = SIZE_MAX; // of them
 static size_t pool_pages;
 static uint64_t clock_ms = 1000;
 static uint64_t cpu_ns;
@@ -127,6 +128,10 @@ static void split_at(uintptr_t at) {
     insert_range(i + 1, right);
 }
 
+static bool exceeds_limit(size_t bytes) {
+    return mapped_bytes > limit || bytes > limit - mapped_bytes;
+}
+
 static void check_arguments(enum fake_call call, const void *at, size_t bytes) {
     if ((uintptr_t)at % BL_BASE_SIZE != 0 || bytes % BL_BASE_SIZE != 0)
         broken(call, at, bytes, "not of whole base pages");
@@ -150,6 +155,8 @@ static int fake_map(void *at, size_t bytes, enum bl_os_page_kind kind) {
         return -fail_error;
     if (!is_free(start, start + bytes))
         return -EEXIST;
+    if (exceeds_limit(bytes))
+        return -ENOMEM;
     if (pool && bytes / BL_HUGE_SIZE > pool_pages)
         return -ENOMEM;
     void *const got =
@@ -249,6 +256,8 @@ static int fake_move(void *from, size_t bytes, void *to) {
         return -fail_error;
     if (!is_free(target, target + bytes))
         return -EEXIST;
+    if (exceeds_limit(bytes))
+        return -ENOMEM;
     split_at(start);
     split_at(end);
     for (uintptr_t at = start; at < end;) {
@@ -296,6 +305,7 @@ void fake_os_fail(unsigned long n, int error, unsigned mask,
 
 unsigned long fake_os_calls(void) { return calls_seen; }
 unsigned long fake_os_count(enum fake_call call) { return counts[call]; }
+void fake_os_set_limit(size_t bytes) { limit = bytes; }
 void fake_os_set_pool(size_t huge_pages) { pool_pages = huge_pages; }
 size_t fake_os_pool(void) { return pool_pages; }
 void fake_os_advance_ms(uint64_t ms) { clock_ms += ms; }

@@ -40,6 +40,9 @@ unsigned long fake_os_calls(void);
 // Of one kind, since the start.
 unsigned long fake_os_count(enum fake_call call);
 
+// No more than so many bytes may be mapped, as RLIMIT_AS has it; a move counts
+// both places.
+void fake_os_set_limit(size_t bytes);
 void fake_os_set_pool(size_t huge_pages);
 size_t fake_os_pool(void); // pages left
 void fake_os_advance_ms(uint64_t ms);

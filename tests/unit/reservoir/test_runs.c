@@ -134,6 +134,60 @@ TEST(a_tail_that_cannot_be_unmapped_stays) {
     bl_reservoir_check();
 }
 
+// ---------------------------------------------------------------------------
+// A limit on what is mapped. A warm unit cannot be moved there, since for a
+// moment it has two places.
+
+static struct bl_run *beside_warm_units(size_t warm) {
+    start_with(BL_BACKING_THP);
+    assert_ptr_ne(bl_run_acquire(BL_SMALL_HEAP_UNITS << BL_HUGE_SHIFT, 1),
+                  NULL);
+    struct bl_run *const run = bl_run_acquire(10 * BL_HUGE_SIZE, 1);
+    struct bl_run *const other = bl_run_acquire(warm << BL_HUGE_SHIFT, 1);
+    assert_ptr_ne(run, NULL);
+    assert_ptr_ne(other, NULL);
+    fill(run, 0, 10 * BL_HUGE_SIZE);
+    bl_run_release(other);
+    fake_os_set_limit(fake_os_mapped_bytes());
+    return run;
+}
+
+TEST(what_is_warm_makes_room_for_growth) {
+    struct bl_run *const run = beside_warm_units(4);
+    assert_true(bl_run_resize(run, 14 * BL_HUGE_SIZE));
+    check(run, 10 * BL_HUGE_SIZE);
+    fill(run, 0, 14 * BL_HUGE_SIZE);
+    expect_false(bl_run_resize(run, 15 * BL_HUGE_SIZE));
+    check(run, 14 * BL_HUGE_SIZE);
+    bl_reservoir_check();
+}
+
+TEST(what_is_warm_makes_room_at_a_new_place) {
+    struct bl_run *run = beside_warm_units(50);
+    expect_false(bl_run_resize(run, 40 * BL_HUGE_SIZE));
+    run = bl_run_move(run, 40 * BL_HUGE_SIZE);
+    assert_ptr_ne(run, NULL);
+    check(run, 10 * BL_HUGE_SIZE);
+    fill(run, 0, 40 * BL_HUGE_SIZE);
+    bl_reservoir_check();
+}
+
+TEST(what_has_no_room_to_grow_leaves_what_is_warm) {
+    struct bl_run *const run = beside_warm_units(4);
+    expect_false(bl_run_resize(run, BL_GIB));
+    expect_size_eq(bl_load_relaxed(&bl_stats.units_warm_now), 4);
+    bl_reservoir_check();
+}
+
+// No address there would do.
+TEST(what_cannot_be_leaves_what_is_warm) {
+    beside_warm_units(4);
+    expect_ptr_eq(bl_run_acquire(PTRDIFF_MAX, 1), NULL);
+    expect_ptr_eq(bl_run_acquire(100, BL_TIB), NULL);
+    expect_size_eq(bl_load_relaxed(&bl_stats.units_warm_now), 4);
+    bl_reservoir_check();
+}
+
 #define POOL 128
 
 // A unit of the pool, then a tail; beside a run that allows for tails.

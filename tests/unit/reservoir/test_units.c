@@ -358,6 +358,25 @@ TEST(no_memory_is_null) {
     bl_reservoir_check();
 }
 
+// Until there are at least 7 mapped ahead; then no more may be mapped.
+static void map_ahead_to_the_limit(void) {
+    size_t before = 0;
+    do {
+        before = fake_os_mapped_bytes();
+        unit();
+    } while (fake_os_mapped_bytes() < before + 8 * BL_HUGE_SIZE);
+    fake_os_set_limit(fake_os_mapped_bytes());
+}
+
+TEST(what_is_mapped_ahead_makes_room_for_a_run) {
+    start_with(BL_BACKING_THP);
+    map_ahead_to_the_limit();
+    const struct bl_run *const run = bl_run_acquire(7 * BL_HUGE_SIZE, 1);
+    assert_ptr_ne(run, NULL);
+    expect_true(fake_os_is_mapped(bl_run_start(run), 7 * BL_HUGE_SIZE));
+    bl_reservoir_check();
+}
+
 // What a fork must leave to the child: the bytes, and no page of the pool.
 static void fork_with_pool(bool in_child, unsigned refused,
                            size_t pool_units_after) {
