@@ -93,6 +93,18 @@ static size_t longest_span(void) {
                : BL_SPAN_MAX;
 }
 
+// Without memory, what threads keep of what was freed is given back first; not
+// for more than there ever was of that.
+static struct bl_run *run_at_any_price(struct bl_local *local, size_t bytes,
+                                       size_t align) {
+    struct bl_run *run = bl_run_acquire(bytes, align);
+    const size_t units = bl_load_relaxed(&bl_stats.units_max);
+    if (run != NULL || bytes > units << BL_HUGE_SHIFT)
+        return run;
+    bl_local_empty(local);
+    return bl_run_acquire(bytes, align);
+}
+
 static void *span_or_run(size_t bytes, size_t align, bool *zeroed) {
     const bool short_span =
         bytes <= BL_HUGE_SIZE / 2 && align <= BL_HUGE_SIZE / 2;
@@ -105,7 +117,7 @@ static void *span_or_run(size_t bytes, size_t align, bool *zeroed) {
     if (local == NULL)
         return NULL;
     bl_local_trim(local);
-    struct bl_run *run = bl_run_acquire(bytes, align);
+    struct bl_run *run = run_at_any_price(local, bytes, align);
     *zeroed = run != NULL && run->dirty == 0;
     return run ? bl_run_start(run) : NULL;
 }

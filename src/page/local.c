@@ -229,6 +229,12 @@ static void give_up_entry(struct bl_entry *entry) {
     }
 }
 
+static void give_voids(struct bl_local *local) {
+    bl_lock_acquire(&bl_lock_pages);
+    bl_voids_give_locked(local);
+    bl_lock_release(&bl_lock_pages);
+}
+
 void bl_local_detach(void) {
     struct bl_local *local = bl_self;
     if (local == NULL)
@@ -241,9 +247,7 @@ void bl_local_detach(void) {
     bl_lock_acquire(&bl_lock_locals);
     pool_entries_visit(local, local->row_count, give_up_entry);
     bl_thread = (struct bl_thread){0};
-    bl_lock_acquire(&bl_lock_pages);
-    bl_voids_give_locked(local);
-    bl_lock_release(&bl_lock_pages);
+    give_voids(local);
     // Who reported since the drain above may not have seen the flag: one of the
     // two sees what the other wrote, as these and those below are in one order.
     bl_exchange_seq_cst(&local->parked, true);
@@ -389,7 +393,10 @@ static void give_back(struct bl_local *local, bool all) {
     bl_lock_release(&bl_lock_locals);
 }
 
-void bl_local_empty(struct bl_local *local) { give_back(local, true); }
+void bl_local_empty(struct bl_local *local) {
+    give_back(local, true);
+    give_voids(local);
+}
 
 void bl_local_trim(struct bl_local *local) {
     if (local->trimmed_at == local->pages_taken && !bl_sleepers_have_ripe() &&

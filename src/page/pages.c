@@ -151,19 +151,29 @@ void bl_voids_give_locked(struct bl_local *local) {
         bl_slices_give(local->voids[--local->void_count], 1);
 }
 
-// No unit is opened before this thread has given back what it keeps.
+static uint32_t take(struct bl_local *self, unsigned slices, unsigned align,
+                     bool open, bool *zeroed) {
+    bl_lock_acquire(&bl_lock_pages);
+    if (self != NULL && open)
+        bl_voids_give_locked(self);
+    const uint32_t slice = take_locked(slices, align, open, zeroed);
+    bl_lock_release(&bl_lock_pages);
+    return slice;
+}
+
+// No unit is opened before this thread has given back what it keeps, and where
+// there is none to be had, nothing is kept that anybody may give back.
 uint32_t bl_page_take_slices(unsigned slices, unsigned align, bool *zeroed) {
     struct bl_local *self = bl_self;
-    bl_lock_acquire(&bl_lock_pages);
-    uint32_t slice = take_locked(slices, align, self == NULL, zeroed);
+    uint32_t slice = take(self, slices, align, self == NULL, zeroed);
     if (slice == BL_NO_SLICE && self != NULL) {
-        bl_lock_release(&bl_lock_pages);
         bl_local_trim(self);
-        bl_lock_acquire(&bl_lock_pages);
-        bl_voids_give_locked(self);
-        slice = take_locked(slices, align, true, zeroed);
+        slice = take(self, slices, align, true, zeroed);
     }
-    bl_lock_release(&bl_lock_pages);
+    if (slice == BL_NO_SLICE && self != NULL) {
+        bl_local_empty(self);
+        slice = take(self, slices, align, true, zeroed);
+    }
     return slice;
 }
 

@@ -49,6 +49,16 @@ TEST(what_was_freed_last_is_handed_out_first) {
 
 // Each refill counts towards the next purge, also one from the thread's own
 // pages: it may never need another.
+// No slice either that the thread keeps for its next page.
+TEST(malloc_trim_leaves_no_unit_of_what_was_freed) {
+    fake_os_install();
+    make_all(1000);
+    free_all();
+    bl_heap_trim();
+    expect_size_eq(bl_load_relaxed(&bl_stats.units_now), 0);
+    bl_heap_check();
+}
+
 TEST(who_takes_no_page_gives_back_what_is_idle_all_the_same) {
     fake_os_install();
     make_all(200);

@@ -227,3 +227,44 @@ TEST(who_shrinks_is_never_refused) {
     }
     bl_heap_check();
 }
+
+// ---------------------------------------------------------------------------
+// No more memory than there is.
+
+enum { MANY = 40000 };
+static void *block[MANY];
+
+static int take_all(size_t bytes) {
+    int n = 0;
+    while (n < MANY && (block[n] = bl_malloc(bytes)) != NULL)
+        n++;
+    expect_int_lt(n, MANY);
+    return n;
+}
+
+// What is freed lies in a cache first, and keeps its pages from other sizes.
+TEST(what_is_freed_serves_other_sizes_at_the_limit) {
+    fake_os_install();
+    bl_free(bl_malloc(1));
+    fake_os_set_limit(fake_os_mapped_bytes());
+    const int n = take_all(1000);
+    for (int i = n / 2; i < n / 2 + 100; i++)
+        bl_free(block[i]);
+    expect_ptr_ne(bl_malloc(30000), NULL);
+    expect_ptr_ne(bl_malloc(30000), NULL);
+    bl_heap_check();
+}
+
+TEST(what_is_freed_serves_a_run_at_the_limit) {
+    fake_os_install();
+    bl_free(bl_malloc(12 * BL_HUGE_SIZE));
+    bl_heap_trim();
+    const size_t empty = fake_os_mapped_bytes();
+    fake_os_set_limit(empty + 12 * BL_HUGE_SIZE + BL_MIB);
+    const int n = take_all(1000);
+    expect_int_ge(n, 22000);
+    for (int i = 0; i < n; i++)
+        bl_free(block[i]);
+    expect_ptr_ne(bl_malloc(12 * BL_HUGE_SIZE), NULL);
+    bl_heap_check();
+}
