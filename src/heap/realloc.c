@@ -19,11 +19,13 @@ static bool fits_well(size_t usable, size_t bytes) {
 // and leaves no hole for each size that it had.
 #define GROWER_RUN_FROM (1 * BL_MIB)
 
-// What cannot move to a smaller block stays: to ask for less never fails.
+// What cannot move to a smaller block stays: to ask for less never fails. Where
+// there is no memory for a run, free slices may serve.
 static void *move_by_copy(void *p, size_t usable, size_t bytes) {
     const bool grower = bytes > usable && bytes >= GROWER_RUN_FROM;
-    void *q =
-        grower && bl_heap_ready() ? bl_run_alloc(bytes) : bl_malloc(bytes);
+    void *q = grower && bl_heap_ready() ? bl_run_alloc(bytes) : NULL;
+    if (q == NULL)
+        q = bl_malloc(bytes);
     if (q == NULL)
         return bytes <= usable ? p : NULL;
     __builtin_memcpy(q, p, usable < bytes ? usable : bytes);
@@ -48,8 +50,10 @@ static void *resize_run(struct bl_run *run, size_t bytes) {
     struct bl_run *moved = bl_run_move(run, bytes);
     if (moved != NULL)
         return bl_run_start(moved);
-    BL_COUNT(runs_copied);
-    return move_by_copy(p, run->mapped, bytes);
+    void *copy = move_by_copy(p, run->mapped, bytes);
+    if (copy != NULL)
+        BL_COUNT(runs_copied);
+    return copy;
 }
 
 static bool is_size(size_t bytes) { return bytes - 1 < PTRDIFF_MAX; }

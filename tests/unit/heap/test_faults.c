@@ -268,3 +268,19 @@ TEST(what_is_freed_serves_a_run_at_the_limit) {
     expect_ptr_ne(bl_malloc(12 * BL_HUGE_SIZE), NULL);
     bl_heap_check();
 }
+
+// Above a MiB what grows asks for memory of its own.
+TEST(who_grows_is_served_by_free_slices_without_memory) {
+    fake_os_install();
+    unsigned char *p = bl_malloc(600 * BL_KIB);
+    assert_ptr_ne(p, NULL);
+    memset(p, 7, 600 * BL_KIB);
+    assert_ptr_ne(bl_malloc(100 * BL_KIB), NULL); // right behind it
+    fake_os_fail(1, ENOMEM, FAKE_MAY_FAIL, true);
+    p = bl_realloc(p, 1100 * BL_KIB);
+    fake_os_fail(0, 0, FAKE_MAY_FAIL, false);
+    assert_ptr_ne(p, NULL);
+    for (size_t i = 0; i < 600 * BL_KIB; i++)
+        assert_int_eq(p[i], 7);
+    bl_heap_check();
+}
