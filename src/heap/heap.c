@@ -288,9 +288,12 @@ size_t bl_usable_size(const void *p) {
     bl_misuse("malloc_usable_size", NULL, p);
 }
 
+// Also a thread that never allocates may take back what others left.
 size_t bl_heap_trim(void) {
-    if (bl_self != NULL)
-        bl_local_empty(bl_self);
+    struct bl_local *local = bl_heap_ready() ? bl_local_self() : NULL;
+    if (local != NULL)
+        bl_local_empty(local);
+    bl_local_leave();
     return bl_reservoir_purge(true);
 }
 

@@ -239,6 +239,26 @@ TEST(pages_that_become_whole_when_stranded_serve_other_sizes) {
     bl_heap_check();
 }
 
+static void *only_trim(void *unused) {
+    (void)unused;
+    expect_ptr_eq(bl_self, NULL);
+    bl_heap_trim();
+    bl_local_detach();
+    return NULL;
+}
+
+TEST(malloc_trim_looks_through_all_of_them_in_a_thread_that_never_allocates) {
+    fake_os_install();
+    const pthread_t thread = start(make_and_sleep, NULL);
+    free_all();
+    bl_caches_return(bl_self);
+    expect_size_ge(page_bytes(), 500 * BL_SLICE_BYTES);
+    run(only_trim);
+    expect_size_le(page_bytes(), 8 * BL_SLICE_BYTES);
+    finish(thread);
+    bl_heap_check();
+}
+
 // ---------------------------------------------------------------------------
 // What is stranded comes back to its owner.
 
