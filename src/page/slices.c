@@ -14,16 +14,19 @@
 struct unit_info {
     uint64_t free;  // bit i: slice i is free
     uint64_t dirty; // bit i: slice i was used since the unit was fresh
+    uint64_t edges; // of each 64th: bit i: the first or the last slice of unit
+                    // i of these 64 is free
     uint32_t next;  // 1 + unit, in the bin; 0: none
     uint32_t prev;
     uint8_t bin;
-    uint8_t spare[39];
+    uint8_t spare[31];
 };
 _Static_assert(sizeof(struct unit_info) == BL_UNIT_INFO_BYTES, "unit info");
 _Static_assert(sizeof(struct bl_page) * BL_UNIT_SLICES == BL_SLICE_INFO_BYTES,
                "slice table");
 
 #define ALL (~(uint64_t)0)
+#define EDGES ((uint64_t)1 << 63 | 1)
 
 // Bin of a longest row of n: 0 for none, else floor(log2 n) + 1.
 #define BINS 8
@@ -31,6 +34,13 @@ static uint32_t bins[BINS];
 
 static struct unit_info *info(uint32_t unit) {
     return (struct unit_info *)bl_territory.unit_info + unit;
+}
+
+static void set_free(uint32_t unit, uint64_t free) {
+    const uint64_t bit = (uint64_t)1 << (unit % 64);
+    uint64_t *const edges = &info(unit & ~(uint32_t)63)->edges;
+    info(unit)->free = free;
+    *edges = free & EDGES ? *edges | bit : *edges & ~bit;
 }
 
 // Bits at which a row of at least `count` ones starts.
@@ -91,6 +101,13 @@ static uint64_t aligned_bits(unsigned align) {
     return bits;
 }
 
+static void take_mask(uint32_t unit, uint64_t mask) {
+    struct unit_info *u = info(unit);
+    set_free(unit, u->free & ~mask);
+    u->dirty |= mask;
+    rebin(unit);
+}
+
 static uint32_t take_in(uint32_t unit, uint64_t starts, unsigned count,
                         bool *zeroed) {
     struct unit_info *u = info(unit);
@@ -98,10 +115,14 @@ static uint32_t take_in(uint32_t unit, uint64_t starts, unsigned count,
     const uint64_t mask = mask_of(first, count);
     BL_ASSERT((u->free & mask) == mask);
     *zeroed = (u->dirty & mask) == 0;
-    u->free &= ~mask;
-    u->dirty |= mask;
-    rebin(unit);
+    take_mask(unit, mask);
     return unit * (uint32_t)BL_UNIT_SLICES + first;
+}
+
+static void open_unit(uint32_t unit, bool dirty) {
+    info(unit)->dirty = dirty ? ALL : 0;
+    set_free(unit, ALL);
+    bin_insert(unit, BINS - 1);
 }
 
 static uint32_t take_fresh_unit(uint64_t allowed, unsigned count,
@@ -111,8 +132,7 @@ static uint32_t take_fresh_unit(uint64_t allowed, unsigned count,
     if (at == NULL)
         return BL_NO_SLICE;
     const uint32_t unit = (uint32_t)(bl_small_offset(at) >> BL_HUGE_SHIFT);
-    *info(unit) = (struct unit_info){.free = ALL, .dirty = dirty ? ALL : 0};
-    bin_insert(unit, BINS - 1);
+    open_unit(unit, dirty);
     return take_in(unit, allowed, count, zeroed);
 }
 
@@ -135,13 +155,13 @@ uint32_t bl_slices_take(unsigned count, unsigned align, bool open,
 static void give_in(uint32_t unit, uint64_t mask) {
     struct unit_info *u = info(unit);
     BL_CHECK((u->free & mask) == 0);
-    u->free |= mask;
+    set_free(unit, u->free | mask);
     if (u->free != ALL) {
         rebin(unit);
         return;
     }
     bin_remove(unit);
-    u->free = 0; // the unit is not ours any more
+    set_free(unit, 0); // the unit is not ours any more
     bl_unit_release((char *)bl_territory.small +
                     ((size_t)unit << BL_HUGE_SHIFT));
 }
@@ -172,17 +192,47 @@ static uint64_t offered(uint32_t unit, uint32_t units, bool fresh) {
     return free == 0 && fresh && bl_unit_is_free(unit) ? ALL : free;
 }
 
+#define NO_UNIT UINT32_MAX
+
+// The first unit at `unit` or behind that may begin or go on with a row.
+static uint32_t next_with_edge(uint32_t unit, uint32_t units) {
+    for (; unit < units; unit = (unit | 63) + 1) {
+        const uint64_t edges = info(unit & ~(uint32_t)63)->edges;
+        if (edges >> (unit % 64) != 0)
+            return unit + bl_lowest_bit(edges >> (unit % 64));
+    }
+    return NO_UNIT;
+}
+
+// The next units that offer something, passing over those that are full.
+struct offers {
+    uint32_t units;
+    bool fresh;
+    uint32_t ours;    // with a free slice at its start or end
+    uint32_t nobodys; // where these count
+};
+
+static uint32_t next_offer(struct offers *o, uint32_t unit) {
+    if (o->ours < unit || unit == 0)
+        o->ours = next_with_edge(unit, o->units);
+    if (o->fresh && (o->nobodys < unit || unit == 0))
+        o->nobodys = (uint32_t)bl_unit_next_free(unit);
+    return o->ours < o->nobodys ? o->ours : o->nobodys;
+}
+
 // First fit by address. `limit`: units to look at; those beyond `units` were
 // never used.
 static bool find_row(unsigned count, uint32_t units, bool fresh,
                      struct row *row) {
     const uint32_t limit = fresh ? units + count / 64 + 2 : units;
+    struct offers offers = {units, fresh, 0, NO_UNIT};
     *row = (struct row){0, 0};
-    for (uint32_t unit = 0; unit < limit; unit++) {
+    for (uint32_t unit = next_offer(&offers, 0); unit < limit;
+         unit = next_offer(&offers, unit + 1)) {
         const uint64_t bits = offered(unit, units, fresh);
         const uint32_t first = unit * (uint32_t)BL_UNIT_SLICES;
-        if (row->length == 0)
-            row->start = first;
+        if (row->start + row->length != first)
+            *row = (struct row){first, 0};
         if (bits == ALL) {
             row->length += (uint32_t)BL_UNIT_SLICES;
         } else {
@@ -221,10 +271,8 @@ static bool bring_in(const struct row *row, unsigned count, uint32_t units) {
     bool dirty = false;
     if (!bl_units_acquire_at(from, end - from, &dirty))
         return false;
-    for (uint32_t unit = from; unit < end; unit++) {
-        *info(unit) = (struct unit_info){.free = ALL, .dirty = dirty ? ALL : 0};
-        bin_insert(unit, BINS - 1);
-    }
+    for (uint32_t unit = from; unit < end; unit++)
+        open_unit(unit, dirty);
     return true;
 }
 
@@ -262,13 +310,10 @@ bool bl_slices_extend(uint32_t first, unsigned count, unsigned more) {
     if (at == 0 || at + more > BL_UNIT_SLICES)
         return false;
     const uint32_t unit = end / (uint32_t)BL_UNIT_SLICES;
-    struct unit_info *u = info(unit);
     const uint64_t mask = mask_of(at, more);
-    if ((u->free & mask) != mask)
+    if ((info(unit)->free & mask) != mask)
         return false;
-    u->free &= ~mask;
-    u->dirty |= mask;
-    rebin(unit);
+    take_mask(unit, mask);
     return true;
 }
 

@@ -122,6 +122,8 @@ void bl_unit_release(void *unit);
 // Whether unit number `unit` of the small part is nobody's, with
 // `bl_lock_reservoir` held; afterwards a hint, settled by its acquisition.
 bool bl_unit_is_free(size_t unit);
+// The first such unit at `unit` or behind.
+size_t bl_unit_next_free(size_t unit);
 // The units `first` to `first + count - 1`, at their own addresses; false
 // where one of them is somebody's, or without memory.
 BL_MUST_USE bool bl_units_acquire_at(size_t first, size_t count, bool *dirty);

@@ -202,6 +202,25 @@ bool bl_unit_is_free(size_t unit) {
     return address_is_free(unit) || is_warm_here(unit);
 }
 
+// None of the 64 units from `unit` on is nobody's: one look for all of them.
+static bool are_taken(size_t unit) {
+    const struct bl_unit_bits *bits = &bl_unit_bits()[unit / 64];
+    const char *const end = small_at(unit + 64);
+    const bool none_ahead =
+        ahead_units == 0 || ahead >= end ||
+        ahead + (ahead_units << BL_HUGE_SHIFT) <= small_at(unit);
+    return (bits->free | bits->warm) == 0 && none_ahead;
+}
+
+size_t bl_unit_next_free(size_t unit) {
+    while (unit < small_units && !bl_unit_is_free(unit)) {
+        const bool all = unit % 64 == 0 && are_taken(unit);
+        const size_t next = unit + (all ? 64 : 1);
+        unit = next < small_units ? next : small_units;
+    }
+    return unit;
+}
+
 // A heap of this size is no small process any more.
 static void promote_seeds(void) {
     if (seeds_promoted || units_now() < bl_policy.promote_at ||

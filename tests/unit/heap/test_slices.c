@@ -11,6 +11,7 @@
 #include "fake_os.h"
 
 #include <string.h>
+#include <time.h>
 
 static struct bl_page *slice_of(const void *p) {
     return bl_slice_at(bl_small_offset(p));
@@ -75,6 +76,71 @@ TEST(slices_that_a_page_left_hold_no_block) {
     }
     bl_free(keeps_the_unit);
     bl_heap_check();
+}
+
+// ---------------------------------------------------------------------------
+// Rows over several units.
+
+enum { LONG = 10 * (int)BL_MIB - 5 * (int)BL_SLICE_BYTES, SPANS = 1000 };
+
+static void *span[SPANS];
+
+// Nanoseconds that a span takes to be made and to go, beside `spans` others;
+// the least of several readings.
+static uint64_t ns_beside(int spans) {
+    uint64_t least = UINT64_MAX;
+    bool zeroed = false;
+    for (int i = 0; i < spans; i++)
+        if (span[i] == NULL)
+            span[i] = bl_span_alloc(LONG, 1, &zeroed);
+    for (int reading = 0; reading < 20; reading++) {
+        struct timespec t[2];
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t[0]);
+        for (int i = 0; i < 50; i++)
+            bl_span_free(bl_page_at(
+                bl_small_offset(bl_span_alloc(3 * BL_MIB, 1, &zeroed))));
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t[1]);
+        const uint64_t ns = (uint64_t)(t[1].tv_sec - t[0].tv_sec) * 1000000000 +
+                            (uint64_t)t[1].tv_nsec - (uint64_t)t[0].tv_nsec;
+        least = ns / 50 < least ? ns / 50 : least;
+    }
+    return least;
+}
+
+// Full units are passed over many at a time.
+TEST(a_long_row_is_found_soon_in_a_large_heap) {
+    fake_os_install();
+    bl_reservoir_configure(BL_BACKING_THP, BL_PURGE_DELAY_MS);
+    const uint64_t few = ns_beside(20);
+    expect_size_le(ns_beside(SPANS), 8 * few);
+    bl_reservoir_check();
+}
+
+// Rows begin and end anywhere, and lie over no other.
+TEST(long_rows_fill_what_others_left) {
+    struct bl_random r = {bl_test_seed()};
+    bool zeroed = false;
+    static size_t bytes[SPANS];
+    fake_os_install();
+    bl_reservoir_configure(BL_BACKING_THP, 0);
+    for (int round = 0; round < 6000; round++) {
+        const size_t i = bl_random_below(&r, 200);
+        if (span[i] != NULL) {
+            const unsigned char *const p = span[i];
+            expect_int_eq(p[0], (int)i);
+            expect_int_eq(p[bytes[i] - 1], (int)i);
+            bl_span_free(bl_page_at(bl_small_offset(p)));
+            span[i] = NULL;
+            continue;
+        }
+        bytes[i] = 1 + bl_random_below(&r, (size_t)BL_MIB << (i % 4));
+        unsigned char *const p = bl_span_alloc(bytes[i], 1, &zeroed);
+        assert_ptr_ne(p, NULL);
+        expect_true(!zeroed || (p[0] == 0 && p[bytes[i] - 1] == 0));
+        p[0] = p[bytes[i] - 1] = (unsigned char)i;
+        span[i] = p;
+    }
+    bl_reservoir_check();
 }
 
 // A thread keeps a free slice for its next page; it is no reason to open a
