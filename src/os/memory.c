@@ -8,11 +8,13 @@
 // is first claimed by an inaccessible mapping, which the move then replaces.
 //
 #include "os/os.h"
+#include "os/pagemap.h"
 #include "os/syscall.h"
 
 #include <errno.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
@@ -86,6 +88,37 @@ static int os_populate(void *at, size_t bytes) {
     return 0;
 }
 
+#define ENTRIES 64 // read at once: 512 bytes of the stack of who calls malloc
+
+// Of `pages` pages from the one that `fd` stands at on.
+static size_t count_shared(int fd, size_t pages) {
+    uint64_t entries[ENTRIES];
+    size_t shared = 0;
+    for (size_t done = 0; done < pages; done += ENTRIES) {
+        const size_t n = pages - done < ENTRIES ? pages - done : ENTRIES;
+        if (bl_os_read(fd, entries, n * sizeof entries[0]) !=
+            (long)(n * sizeof entries[0]))
+            return 0;
+        for (size_t i = 0; i < n; i++)
+            shared +=
+                (entries[i] & PAGEMAP_PRESENT) && !(entries[i] & PAGEMAP_OWN);
+    }
+    return shared;
+}
+
+static bool os_is_shared(const void *at, size_t bytes) {
+    const size_t pages = bytes >> BL_BASE_SHIFT;
+    const uint64_t offset = ((uintptr_t)at >> BL_BASE_SHIFT) * sizeof(uint64_t);
+    const int fd = bl_os_open_read("/proc/self/pagemap");
+    if (fd < 0)
+        return false;
+    const bool found =
+        bl_syscall3(SYS_lseek, fd, offset, SEEK_SET) == (long)offset;
+    const size_t shared = found ? count_shared(fd, pages) : 0;
+    bl_os_close(fd);
+    return shared > pages / 2;
+}
+
 static size_t read_count(const char *path) {
     char text[24];
     size_t count = 0;
@@ -148,6 +181,7 @@ struct bl_os_hooks bl_os = {
     .advise_base = os_advise_base,
     .collapse = os_collapse,
     .populate = os_populate,
+    .is_shared = os_is_shared,
     .pool_free = os_pool_free,
     .reports_free_pages = os_reports_free_pages,
     .move = os_move,

@@ -39,6 +39,9 @@ struct bl_os_hooks {
     // Touches every page for writing, as a result and not as a signal: what
     // cannot be backed makes it fail.
     int (*populate)(void *at, size_t bytes);
+    // Whether more than half of it are pages that another process shares, as
+    // after a fork; false where the kernel does not say.
+    bool (*is_shared)(const void *at, size_t bytes);
     // Pages of the hugetlb pool that nobody holds or was promised.
     size_t (*pool_free)(void);
     // Whether free memory goes back to a hypervisor (free page reporting).

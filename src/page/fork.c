@@ -37,6 +37,7 @@ void bl_pages_before_fork(void) {
         bl_locks_before_fork();
     fork_now.interrupted = interrupted;
     fork_now.pool_shared = false;
+    bl_reservoir_before_fork();
     if (interrupted || !bl_reservoir_has_hugetlb())
         return;
     fork_now.pool_shared = !bl_is_single_threaded();

@@ -42,6 +42,8 @@
 #define WHOLE 100 // percent: no limit
 // After so many refusals none is asked for until so much CPU time has passed.
 #define MOST_TRIES 16
+// Or looks at what may be shared, 23 us each.
+#define MOST_LOOKS 64
 #define PAUSE_NS ((uint64_t)500000 * NS_PER_US)
 // What one costs where free pages are reported, until it has been measured.
 #define ASSUMED_NS (8000 * NS_PER_US)
@@ -194,15 +196,26 @@ static char *next_in_use(void) {
     return NULL;
 }
 
+// A huge page for what another process shares, as after a fork, would be one
+// more, and the base pages stay: a child that writes to none of its parent's
+// memory would have all of it twice in the end.
+static bool is_shared(const char *unit) {
+    return bl_policy.has_forked && bl_os.is_shared(unit, BL_HUGE_SIZE);
+}
+
 // One at a time: others wait for the lock. Refusals are paid for too.
 bool bl_budget_spend(void) {
     if (bl_marked(BL_MARK_DEFERRED) == 0 || !can_pay(price_ns) ||
         clock_ns < pause_until_ns)
         return false;
-    for (int tries = 0; tries < MOST_TRIES; tries++) {
+    for (int looks = 0, tries = 0; looks < MOST_LOOKS && tries < MOST_TRIES;
+         looks++) {
         char *const unit = next_in_use();
         if (unit == NULL)
             break;
+        if (is_shared(unit))
+            continue;
+        tries++;
         if (buy(unit))
             return true;
         if (!can_pay(price_ns))

@@ -20,6 +20,8 @@
 //
 #include "reservoir/internal.h"
 
+void bl_reservoir_before_fork(void) { bl_policy.has_forked = true; }
+
 static void drop_copy(char *copy) {
     bl_unmap(copy, BL_HUGE_SIZE);
     bl_unit_address_free(copy, 1);

@@ -19,6 +19,7 @@ struct bl_policy {
     enum bl_backing backing;
     uint64_t purge_delay_ms;
     bool leave_hugetlb;    // this process forks: no more of the pool
+    bool has_forked;       // or is a child: others may share its memory
     size_t seeds;          // at most BL_SEED_UNITS
     size_t promote_at;     // units
     uint64_t huge_percent; // of CPU time that dear huge pages may take

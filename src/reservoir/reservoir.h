@@ -156,6 +156,10 @@ size_t bl_reservoir_trim(void);
 // peak. It must not allocate. NULL: nobody.
 extern void (*bl_reservoir_peak_hook)(void);
 
+// Before a fork: from then on others may share memory with this process. Caller
+// holds the locks of a fork.
+void bl_reservoir_before_fork(void);
+
 // Turns hugetlb pages into ordinary ones and uses no more of them: after a
 // fork a write to a shared one needs a further page of the pool, and a child
 // dies where there is none. Only while no other thread runs (a process of one

@@ -32,6 +32,7 @@ static size_t pool_pages;
 static uint64_t clock_ms = 1000;
 static uint64_t cpu_ns;
 static bool reports;
+static bool shared;
 static uint64_t touch_ns;    // what the first touch of a huge page takes
 static uint64_t collapse_ns; // and a collapse, or its refusal
 static bool last_advice_huge;
@@ -274,6 +275,11 @@ static int fake_move(void *from, size_t bytes, void *to) {
 static uint64_t fake_now_ms(void) { return clock_ms; }
 static uint64_t fake_cpu_ns(void) { return cpu_ns; }
 static bool fake_reports(void) { return reports; }
+static bool fake_is_shared(const void *at, size_t bytes) {
+    (void)at;
+    (void)bytes;
+    return shared;
+}
 
 void fake_os_install(void) {
     fail_mask = FAKE_MAY_FAIL;
@@ -283,6 +289,7 @@ void fake_os_install(void) {
         .discard = fake_discard,
         .advise_huge = fake_advise_huge,
         .advise_base = fake_advise_base,
+        .is_shared = fake_is_shared,
         .pool_free = fake_os_pool,
         .reports_free_pages = fake_reports,
         .collapse = fake_collapse,
@@ -312,6 +319,7 @@ void fake_os_advance_ms(uint64_t ms) { clock_ms += ms; }
 void fake_os_run_ms(uint64_t ms) { cpu_ns += ms * 1000000; }
 void fake_os_begin_cpu(void) { cpu_ns = 0; }
 void fake_os_set_reporting(bool on) { reports = on; }
+void fake_os_set_shared(bool yes) { shared = yes; }
 void fake_os_set_price_us(uint64_t us) { touch_ns = collapse_ns = us * 1000; }
 void fake_os_set_collapse_us(uint64_t us) { collapse_ns = us * 1000; }
 size_t fake_os_mapped_bytes(void) { return mapped_bytes; }

@@ -54,6 +54,7 @@ void fake_os_begin_cpu(void);
 void fake_os_set_price_us(uint64_t us);
 void fake_os_set_collapse_us(uint64_t us);
 void fake_os_set_reporting(bool on); // free pages go to a hypervisor
+void fake_os_set_shared(bool yes);   // all memory is, with a child
 
 size_t fake_os_mapped_bytes(void);
 bool fake_os_is_mapped(const void *at, size_t bytes);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 // Free addresses, wherever this process (or a sanitizer) has some.
 static char *base;
@@ -64,6 +65,36 @@ static void populate_keeps_contents(void) {
     expect_int_eq(bl_os.unmap(base, BL_HUGE_SIZE), 0);
 }
 
+static void in_child(void (*body)(void)) {
+    const pid_t pid = fork();
+    if (pid == 0) {
+        body();
+        bl_test_exit();
+    }
+    expect_child_ok(pid);
+}
+
+static void share_and_part(void) {
+    expect_true(bl_os.is_shared(base, BL_HUGE_SIZE));
+    memset(base, 2, BL_HUGE_SIZE / 4);
+    expect_true(bl_os.is_shared(base, BL_HUGE_SIZE));
+    memset(base, 2, BL_HUGE_SIZE);
+    expect_false(bl_os.is_shared(base, BL_HUGE_SIZE));
+}
+
+TEST(real_memory_is_shared_after_a_fork) {
+    if (access("/proc/self/pagemap", R_OK) != 0)
+        bl_test_skip("no /proc/self/pagemap");
+    expect_int_eq(bl_os.map(base, BL_HUGE_SIZE, BL_OS_BASE_PAGES), 0);
+    bl_os.advise_base(base, BL_HUGE_SIZE);
+    expect_false(bl_os.is_shared(base, BL_HUGE_SIZE));
+    memset(base, 1, BL_HUGE_SIZE);
+    expect_false(bl_os.is_shared(base, BL_HUGE_SIZE));
+    in_child(share_and_part);
+    expect_false(bl_os.is_shared(base, BL_HUGE_SIZE));
+    expect_int_eq(bl_os.unmap(base, BL_HUGE_SIZE), 0);
+}
+
 static void errno_is_left_alone(void) {
     errno = 77;
     bl_os.map(base, BL_HUGE_SIZE, BL_OS_BASE_PAGES);
@@ -71,6 +102,8 @@ static void errno_is_left_alone(void) {
     bl_os.map(base + BL_HUGE_SIZE, BL_HUGE_SIZE, BL_OS_HUGETLB_PAGES);
     bl_os.advise_huge(base, BL_HUGE_SIZE);
     bl_os.collapse(base, BL_HUGE_SIZE);
+    bl_os.is_shared(base, BL_HUGE_SIZE);
+    bl_os.discard(base, BL_HUGE_SIZE);
     bl_os.unmap(base, BL_HUGE_SIZE);
     expect_int_eq(errno, 77);
 }

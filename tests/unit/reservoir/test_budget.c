@@ -126,6 +126,21 @@ TEST(a_long_run_has_them_all) {
         expect_int_eq(((char *)units[i])[BL_HUGE_SIZE - 1], 1);
 }
 
+// A child would have what it never writes to twice.
+TEST(what_is_shared_after_a_fork_is_not_bought) {
+    void *units[N];
+    start_at(BL_BACKING_AUTO, DEAR_US);
+    take(units);
+    bl_reservoir_before_fork();
+    fake_os_set_shared(true);
+    run_ms(20000);
+    expect_size_eq(bought(), 0);
+    expect_size_eq(fake_os_count(FAKE_COLLAPSE), 0);
+    fake_os_set_shared(false); // the other is gone, or has written to it all
+    run_ms(20000);
+    expect_size_eq(deferred(), 0);
+}
+
 TEST(what_has_been_earned_goes_into_fresh_units) {
     void *units[N];
     start_at(BL_BACKING_AUTO, DEAR_US);
