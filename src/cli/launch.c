@@ -93,6 +93,48 @@ static void place_text(const struct bl_program *program,
         bl_inject_note(wrong);
 }
 
+// A text without a header is a script for /bin/sh, as in a shell. execvp hands
+// any file over.
+static void execute(const char *file, char **argv) {
+    execv(file, argv);
+    if (errno != ENOEXEC)
+        return;
+    if (bl_program_is_text(file))
+        execvp(file, argv);
+    else
+        errno = ENOEXEC;
+}
+
+// Of a file that cannot be executed, the other one that is to blame; NULL: none
+// is.
+static const char *missing_interpreter(const struct bl_program *program) {
+    const char *const files[] = {program->script ? program->path : NULL,
+                                 program->interpreter};
+    for (size_t i = 0; i < BL_ARRAY_LEN(files); i++) {
+        if (files[i] && access(files[i], F_OK) != 0)
+            return files[i];
+    }
+    return NULL;
+}
+
+// Says why; returns the status to leave with.
+static int cannot_execute(const struct bl_command *command,
+                          const struct bl_program *program, const char *name,
+                          int error) {
+    const char *missing = error == ENOENT && access(file_of(program), F_OK) == 0
+                              ? missing_interpreter(program)
+                              : NULL;
+    if (missing)
+        bl_say(command, "%s: its interpreter %s is not there", name, missing);
+    else if (error == ENOEXEC && program->kind == BL_PROGRAM_FOREIGN)
+        bl_say(command, "%s: is for %u-bit %s, this machine is %s", name,
+               program->bits, bl_program_machine_name(program->machine),
+               bl_program_machine_name(bl_program_own_machine()));
+    else
+        bl_say(command, "%s: %s", name, strerror(error));
+    return exec_status(error);
+}
+
 static void exec_program(const struct bl_program *program,
                          const struct bl_plan *plan, char **argv) {
     const char *file = file_of(program);
@@ -100,17 +142,14 @@ static void exec_program(const struct bl_program *program,
         strchr(file, '/') ? bl_xstrdup(file) : bl_xprintf("./%s", file);
     bl_plan_apply(plan);
     place_text(program, plan);
-    // A file without a header is a script for /bin/sh, as in a shell.
-    execvp(path, argv);
+    execute(path, argv);
 }
 
 int bl_launch_exec(const struct bl_command *command,
                    const struct bl_program *program, const struct bl_plan *plan,
                    char **argv) {
     exec_program(program, plan, argv);
-    const int error = errno;
-    bl_say(command, "%s: %s", argv[0], strerror(error));
-    return exec_status(error);
+    return cannot_execute(command, program, argv[0], errno);
 }
 
 static void use_streams(const struct bl_streams *streams) {
@@ -368,8 +407,11 @@ int bl_launch(const struct bl_launch *what, struct bl_result *out) {
     signals_give_back(&signals);
     if (error == 0)
         return 0;
+    if (out->pid > 0)
+        return cannot_execute(what->command, what->program, what->argv[0],
+                              error);
     bl_say(what->command, "%s: %s", what->argv[0], strerror(error));
-    return out->pid > 0 ? exec_status(error) : BL_EXIT_MACHINE;
+    return BL_EXIT_MACHINE;
 }
 
 int bl_launch_end_like(const struct bl_result *r) {

@@ -88,17 +88,33 @@ const char *bl_program_machine_name(uint16_t machine) {
     return "unknown machine";
 }
 
+enum { FIRST_LINE = 256 }; // as much of it as the kernel reads
+
+// The first line of a file, as a string. Returns its bytes, which are more
+// where a zero byte ends the string early; 0: none can be read.
+static size_t read_first_line(const char *path, char line[FIRST_LINE]) {
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t n = fd < 0 ? 0 : read(fd, line, FIRST_LINE - 1);
+    const size_t bytes = n < 0 ? 0 : (size_t)n;
+    if (fd >= 0)
+        close(fd);
+    line[bytes] = '\0';
+    const size_t end = strcspn(line, "\n");
+    const bool whole = end < bytes && line[end] == '\n';
+    line[end] = '\0';
+    return whole ? end : bytes;
+}
+
+bool bl_program_is_text(const char *path) {
+    char line[FIRST_LINE];
+    return read_first_line(path, line) == strlen(line);
+}
+
 // The interpreter named in the first line of a script; NULL: no script.
 static char *script_interpreter(const char *path) {
-    char line[256] = "";
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
+    char line[FIRST_LINE];
+    if (read_first_line(path, line) < 3 || line[0] != '#' || line[1] != '!')
         return NULL;
-    const ssize_t n = read(fd, line, sizeof line - 1);
-    close(fd);
-    if (n < 3 || line[0] != '#' || line[1] != '!')
-        return NULL;
-    line[strcspn(line, "\n")] = '\0';
     char *p = line + 2 + strspn(line + 2, " \t");
     p[strcspn(p, " \t\r")] = '\0';
     return *p ? bl_xstrdup(p) : NULL;
@@ -264,9 +280,11 @@ static bool read_header(Elf *elf, struct bl_program *out) {
 }
 
 static void read_elf(Elf *elf, struct bl_program *out) {
-    if (!read_header(elf, out))
+    const bool native = read_header(elf, out);
+    if (native || out->kind == BL_PROGRAM_FOREIGN)
+        read_segments(elf, out);
+    if (!native)
         return;
-    read_segments(elf, out);
     out->kind = out->interpreter ? BL_PROGRAM_DYNAMIC : BL_PROGRAM_STATIC;
     if (out->interpreter) {
         read_symbols(elf, out);

@@ -50,6 +50,8 @@ void bl_program_free(struct bl_program *program);
 // Linked in, or linked with: then it serves unless BIGLEAF=off.
 bool bl_program_has_runtime(const struct bl_program *program);
 
+// Whether the first line may be one of a script: no zero byte is in it.
+bool bl_program_is_text(const char *path);
 // Whether a text stands in the file, anywhere.
 bool bl_program_contains(const char *path, const char *text);
 
