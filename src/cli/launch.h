@@ -67,7 +67,7 @@ struct bl_result {
     char *mechanism_why;
     enum bl_mechanism mechanism;
     bool mechanism_failed;
-    const char *pages;     // what --pages said; borrowed
+    const char *pages;     // as of bl_request_pages; borrowed
     uint64_t huge_percent; // of the CPU time, for dear huge pages
     struct bl_deferral deferral;
     struct bl_deferral peak_deferral; // of those that `peak` is of
@@ -86,7 +86,7 @@ struct bl_launch {
     const struct bl_plan *plan;
     struct bl_streams streams;
     char **argv;
-    const char *pages; // what --pages said; borrowed by the result
+    const char *pages; // as of bl_request_pages; borrowed by the result
 };
 
 // 0, or the status to leave with where the program could not be started (the

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #define LIBRARY "libbigleaf.so"
+#define PAGES "BIGLEAF_PAGES"
 #define TUNABLES "GLIBC_TUNABLES"
 #define HUGETLB_TUNABLE "glibc.malloc.hugetlb="
 #define MMAP_TUNABLE "glibc.malloc.mmap_threshold="
@@ -139,10 +140,11 @@ static char *merged_tunables(unsigned value, bool from_break) {
 
 const char *bl_request_pages(const struct bl_request *request) {
     for (size_t i = 0; i < request->setting_count; i++) {
-        if (strcmp(request->settings[i].name, "BIGLEAF_PAGES") == 0)
+        if (strcmp(request->settings[i].name, PAGES) == 0)
             return request->settings[i].value;
     }
-    return "auto";
+    const char *word = getenv(PAGES);
+    return bl_runtime_knows(PAGES, word) ? word : "auto";
 }
 
 static void use_tunable(const struct bl_request *request, struct bl_plan *plan,
@@ -160,7 +162,7 @@ static void use_injection(const struct bl_request *request,
                           struct bl_plan *plan, const char *why) {
     if (strcmp(bl_request_pages(request), "base") == 0)
         decide(plan, BL_MECHANISM_NONE, false,
-               bl_xstrdup("asked for by --pages=base"));
+               bl_xstrdup("asked for by --pages=base or " PAGES));
     else if (!bl_inject_is_possible())
         decide(plan, BL_MECHANISM_NONE, true, bl_xstrdup(why));
     else
@@ -373,7 +375,7 @@ static const char *variable(const struct bl_plan *plan, const char *name) {
 }
 
 uint64_t bl_plan_huge_percent(const struct bl_plan *plan) {
-    const char *pages = variable(plan, "BIGLEAF_PAGES");
+    const char *pages = variable(plan, PAGES);
     if (pages && (strcmp(pages, "thp") == 0 || strcmp(pages, "hugetlb") == 0))
         return BL_NO_HUGE_LIMIT;
     return bl_runtime_number("BIGLEAF_HUGE_PERCENT",

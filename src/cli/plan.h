@@ -43,7 +43,7 @@ extern const char *const bl_mechanism_names[];
 bool bl_heap_parse(const char *word, enum bl_heap *out);
 void bl_request_set(struct bl_request *request, const char *name,
                     const char *value);
-// What --pages said.
+// What --pages said, or the environment where it said nothing.
 const char *bl_request_pages(const struct bl_request *request);
 void bl_request_free(struct bl_request *request);
 

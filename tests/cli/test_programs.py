@@ -23,9 +23,16 @@ def test_static_glibc_takes_large_blocks_from_its_break(
     if "GLIBC_TUNABLES" not in ended.out:
         pytest.skip("the static glibc here has no tunable for huge pages")
     assert f"GLIBC_TUNABLES={threshold}1073741824:glibc" in ended.out
-    for pages in ("hugetlb", "base"):
+    for pages, value in (("hugetlb", 2), ("base", 0)):
         ended = bigleaf("run", f"--pages={pages}", "--dry-run", static)
         assert threshold not in ended.out
+        assert f"glibc.malloc.hugetlb={value} " in ended.out
+        by_variable = {"BIGLEAF_PAGES": pages}
+        ended = bigleaf("run", "--dry-run", static, env=by_variable)
+        assert threshold not in ended.out
+        assert f"glibc.malloc.hugetlb={value} " in ended.out
+    ended = bigleaf("run", "--dry-run", static, env={"BIGLEAF_PAGES": "all"})
+    assert "glibc.malloc.hugetlb=1 " in ended.out
     ended = bigleaf(
         "run",
         "--dry-run",

@@ -145,24 +145,27 @@ def test_a_path_that_the_kernel_would_not_take_is_told(library: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("words", "env"),
+    [(("--pages=base",), {}), ((), {"BIGLEAF_PAGES": "base"})],
+)
 def test_base_pages_say_so(
-    bigleaf: Bigleaf, library: str, programs: Path, tmp_path: Path
+    bigleaf: Bigleaf,
+    library: str,
+    programs: Path,
+    tmp_path: Path,
+    words: tuple[str, ...],
+    env: dict[str, str],
 ) -> None:
-    report = report_of(
-        bigleaf,
-        tmp_path,
-        "--pages=base",
-        str(programs / "cli_grow"),
-        "16",
-        "exit",
-    )
+    grow = (str(programs / "cli_grow"), "16", "exit")
+    report = report_of(bigleaf, tmp_path, *words, *grow, env=env)
     assert report["regions"]["heap"]["huge_bytes"] == 0
     reasons = {
         part["reason"]
         for part in report["fallbacks"]
         if part["region"] == "heap"
     }
-    assert "asked for by --pages=base" in reasons
+    assert "asked for by --pages=base or BIGLEAF_PAGES" in reasons
 
 
 def test_an_empty_pool_is_named(
