@@ -18,6 +18,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -170,12 +171,14 @@ static bool make_file(char *name) {
 
 static bool make_folder(char *name) { return mkdtemp(name) != NULL; }
 
+// By its full path: who writes there may run in another folder.
 static char *make_scratch(bool (*make)(char *name)) {
     const char *places[] = {getenv("TMPDIR"), "/tmp", "/var/tmp", "/dev/shm"};
+    char place[PATH_MAX];
     for (size_t i = 0; i < BL_ARRAY_LEN(places); i++) {
-        if (!places[i] || !places[i][0])
+        if (!places[i] || !realpath(places[i], place))
             continue;
-        char *name = bl_xprintf("%s/bigleaf-XXXXXX", places[i]);
+        char *name = bl_xprintf("%s/bigleaf-XXXXXX", place);
         if (make(name))
             return name;
         free(name);
@@ -185,10 +188,12 @@ static char *make_scratch(bool (*make)(char *name)) {
 
 char *bl_scratch_file(void) { return make_scratch(make_file); }
 
+char *bl_scratch_folder(void) { return make_scratch(make_folder); }
+
 // The file that processes write their lines to, in a folder of its own that
 // goes with it: what outlives this command would make a file alone anew.
 static char *make_lines(void) {
-    char *folder = make_scratch(make_folder);
+    char *folder = bl_scratch_folder();
     char *lines = folder ? bl_xprintf("%s/lines", folder) : NULL;
     const int fd =
         lines ? open(lines, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;

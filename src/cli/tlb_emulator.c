@@ -114,16 +114,7 @@ static int take_geometry(struct run *r) {
 
 // A folder for the profiles, with the geometry in it.
 static int make_directory(struct run *r) {
-    const char *places[] = {getenv("TMPDIR"), "/tmp", "/var/tmp"};
-    for (size_t i = 0; i < BL_ARRAY_LEN(places); i++) {
-        if (!places[i] || places[i][0] != '/')
-            continue;
-        char *name = bl_xprintf("%s/bigleaf-tlb-XXXXXX", places[i]);
-        r->directory = mkdtemp(name);
-        if (r->directory)
-            break;
-        free(name);
-    }
+    r->directory = bl_scratch_folder();
     char *path = r->directory ? bl_xprintf("%s/geometry", r->directory) : NULL;
     FILE *out = path ? fopen(path, "we") : NULL;
     const bool fine = out && fputs(r->geometry_text, out) >= 0;

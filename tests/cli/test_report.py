@@ -145,6 +145,21 @@ def test_a_path_that_the_kernel_would_not_take_is_told(library: str) -> None:
     )
 
 
+def test_a_program_may_run_in_another_folder(
+    bigleaf: Bigleaf, library: str, tmp_path: Path
+) -> None:
+    """Than the one that TMPDIR is told from."""
+    report = tmp_path / "report"
+    (tmp_path / "here").mkdir()
+    ended = bigleaf(
+        "run", "--json", f"--report={report}", "sh", "-c", "cd / && true",
+        env={"TMPDIR": "here"}, cwd=tmp_path,
+    )
+    assert ended.status == 0, ended.err
+    assert len(json.loads(report.read_text())["processes"]) == 1
+    assert list((tmp_path / "here").iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("words", "env"),
     [(("--pages=base",), {}), ((), {"BIGLEAF_PAGES": "base"})],
