@@ -29,11 +29,7 @@
 
 #define START_GLANCE_MS 20
 
-static const int watched_signals[] = {
-    SIGCHLD, SIGINT,  SIGQUIT, SIGTERM,   SIGHUP,   SIGUSR1,
-    SIGUSR2, SIGALRM, SIGCONT, SIGTSTP,   SIGTTIN,  SIGTTOU,
-    SIGXCPU, SIGIO,   SIGURG,  SIGVTALRM, SIGWINCH, SIGPROF};
-
+// All that can be held back. A fault of this command ends it all the same.
 struct signals {
     sigset_t watched;
     sigset_t before;
@@ -49,13 +45,12 @@ bool bl_signal_is_ignored(int signal) {
 
 static void signals_take(struct signals *s) {
     const struct sigaction standard = {.sa_handler = SIG_DFL};
-    sigemptyset(&s->watched);
+    sigfillset(&s->watched);
     sigemptyset(&s->ignored);
     sigemptyset(&s->early);
-    for (size_t i = 0; i < BL_ARRAY_LEN(watched_signals); i++) {
-        sigaddset(&s->watched, watched_signals[i]);
-        if (bl_signal_is_ignored(watched_signals[i]))
-            sigaddset(&s->ignored, watched_signals[i]);
+    for (int i = 1; i <= SIGRTMAX; i++) {
+        if (bl_signal_is_ignored(i))
+            sigaddset(&s->ignored, i);
     }
     sigprocmask(SIG_BLOCK, &s->watched, &s->before);
     // An inherited SIG_IGN would take the exit status away from wait4.
@@ -281,27 +276,41 @@ struct watch {
     struct signals *signals;
     struct bl_bystander bystander;
     struct bl_sampler sampler;
-    int interrupt; // the last signal that asked this command to end
+    sigset_t taken; // what came to this command
+    int interrupt;  // the last signal that asked it to end
 };
 
-static void note_interrupt(struct watch *w, int signal) {
+static void note(struct watch *w, int signal) {
+    sigaddset(&w->taken, signal);
     if ((signal == SIGINT || signal == SIGQUIT || signal == SIGTERM ||
          signal == SIGHUP) &&
         !sigismember(&w->signals->ignored, signal))
         w->interrupt = signal;
 }
 
+// With what sigqueue(3) has given it.
+static void send_on(const struct watch *w, const siginfo_t *info) {
+    if (info->si_code == SI_QUEUE)
+        sigqueue(w->pid, info->si_signo, info->si_value);
+    else
+        kill(w->pid, info->si_signo);
+}
+
 static void pass_on(struct watch *w, const siginfo_t *info) {
     const int signal = info->si_signo;
+    // As SIGPIPE is, for what this command has written.
+    const bool ours = info->si_code <= 0 && info->si_pid == getpid();
     // An alarm(2) set before this command was executed is the program's.
     const bool from_kernel = info->si_code > 0 && signal != SIGALRM;
     const bool to_group = bl_bystander_was_sent(&w->bystander, signal);
     const bool early = sigismember(&w->signals->early, signal);
     const bool has_it = !early && (from_kernel || to_group);
+    if (ours)
+        return;
     sigdelset(&w->signals->early, signal);
     if (!has_it && info->si_pid != w->pid)
-        kill(w->pid, signal);
-    note_interrupt(w, signal);
+        send_on(w, info);
+    note(w, signal);
 }
 
 // The program may end by a signal of the terminal before this command has taken
@@ -310,7 +319,7 @@ static void take_pending(struct watch *w) {
     const struct timespec none = {0, 0};
     int signal = 0;
     while ((signal = sigtimedwait(&w->signals->watched, NULL, &none)) > 0)
-        note_interrupt(w, signal);
+        note(w, signal);
 }
 
 // Waits for the program's end, looking at it now and then.
@@ -390,6 +399,7 @@ int bl_launch(const struct bl_launch *what, struct bl_result *out) {
     signals_take(&signals);
     char *lines = make_lines();
     struct watch w = {.signals = &signals};
+    sigemptyset(&w.taken);
     bl_bystander_begin(&w.bystander); // there before anybody sends a signal
     const uint64_t before = bl_now_us();
     out->pid = w.pid = start(what, lines, &signals, &error);
@@ -408,7 +418,10 @@ int bl_launch(const struct bl_launch *what, struct bl_result *out) {
     remove_lines(lines);
     if (out->pid > 0)
         take_pending(&w);
-    out->interrupt = w.interrupt;
+    // What has ended the program was to end this command, whatever it is.
+    out->interrupt = out->signal && sigismember(&w.taken, out->signal)
+                         ? out->signal
+                         : w.interrupt;
     signals_give_back(&signals);
     if (error == 0)
         return 0;

@@ -285,6 +285,17 @@ def test_stopped_early_it_reports_the_whole_rounds(
         assert (new.exists(), old.read_text()) == (False, "old")
 
 
+@pytest.mark.parametrize("number", [6, 10])
+def test_a_signal_that_ends_the_program_ends_the_comparison(
+    bigleaf: Bigleaf, tmp_path: Path, number: int
+) -> None:
+    """Whatever it is that somebody sends: timeout -s ABRT, or -s USR1."""
+    tool = script(tmp_path, f"(kill -{number} $PPID); exec sleep 60")
+    ended = bigleaf("compare", "--heap=none", "-n1", tool)
+    assert ended.status == 128 + number
+    assert f"stopped by signal {number}" in ended.err
+
+
 def test_nohup_is_heeded(bigleaf: Bigleaf, tmp_path: Path) -> None:
     tool = script(tmp_path, "kill -HUP $PPID; sleep 0.1")
     ended = bigleaf(
