@@ -7,11 +7,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// The standard stream that writes to this plain file; -1: none does.
+// Where two names for one thing are two ways to write to it, or only one of
+// them is: a socket cannot be opened.
+static bool is_shared(mode_t mode) {
+    return S_ISREG(mode) || S_ISFIFO(mode) || S_ISSOCK(mode);
+}
+
+// The standard stream that writes to this file or pipe; -1: none does.
 static int stream_of(const char *name) {
     struct stat file;
     struct stat stream;
-    if (stat(name, &file) != 0 || !S_ISREG(file.st_mode))
+    if (stat(name, &file) != 0 || !is_shared(file.st_mode))
         return -1;
     for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++) {
         if (fstat(fd, &stream) == 0 && stream.st_dev == file.st_dev &&
@@ -21,9 +27,20 @@ static int stream_of(const char *name) {
     return -1;
 }
 
-static FILE *copy_of(int stream) {
-    const int copy = fcntl(stream, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    return copy < 0 ? NULL : fdopen(copy, "w");
+static int copy_of(int stream) {
+    return fcntl(stream, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+}
+
+// Not in the place of a standard stream that is closed: messages would go into
+// the file.
+static int open_file(const char *name) {
+    const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC;
+    const int fd = open(name, flags, 0666);
+    if (fd < 0 || fd > STDERR_FILENO)
+        return fd;
+    const int copy = copy_of(fd);
+    close(fd);
+    return copy;
 }
 
 bool bl_report_file_open(struct bl_report_file *f, const char *name) {
@@ -33,7 +50,8 @@ bool bl_report_file_open(struct bl_report_file *f, const char *name) {
                 : strcmp(name, "-") == 0 ? STDOUT_FILENO
                                          : stream_of(name);
     f->is_new = f->stream < 0 && lstat(name, &s) != 0;
-    f->out = f->stream < 0 ? fopen(name, "ae") : copy_of(f->stream);
+    const int fd = f->stream < 0 ? open_file(name) : copy_of(f->stream);
+    f->out = fd < 0 ? NULL : fdopen(fd, f->stream < 0 ? "a" : "w");
     return f->out != NULL;
 }
 

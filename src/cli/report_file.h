@@ -4,10 +4,11 @@
 // that a mistake costs no run; what was in it stays, and one that was not there
 // goes, where there is no report in the end.
 //
-// A name may stand for the file that is standard output or error already
-// (/dev/stdout): opened once more, it would be written from its beginning, over
-// what the program has said. Then a copy of that stream serves, as it does
-// where the report goes there by default: the program may close its own.
+// A name may stand for what is standard output or error already (/dev/stdout):
+// opened once more, a file would be written from its beginning, over what the
+// program has said, and nobody would know that a pipe is shared. Then a copy of
+// that stream serves, as it does where the report goes there by default: the
+// program may close its own.
 //
 #ifndef BL_CLI_REPORT_FILE_H
 #define BL_CLI_REPORT_FILE_H

@@ -106,6 +106,14 @@ def test_json_in_the_file_that_is_standard_output(
     assert "output: identical" in done.stderr
 
 
+def test_json_in_the_pipe_that_is_standard_output(bigleaf: Bigleaf) -> None:
+    """The table makes room, as it does for a file and for `-`."""
+    words = ("compare", "--heap=none", "-n1", "--json=/dev/stdout", "true")
+    ended = bigleaf(*words)
+    assert json.loads(ended.out)["same_exit"] is True
+    assert "output: identical" in ended.err
+
+
 def test_first_round_is_dropped(bigleaf: Bigleaf, tmp_path: Path) -> None:
     log = tmp_path / "log"
     tool = script(tmp_path, f"echo x >>{log}")

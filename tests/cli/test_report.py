@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -34,6 +35,38 @@ def test_a_file_keeps_its_report_where_nothing_ran(
     assert not new.exists()
     assert bigleaf("run", f"--report={old}", "true").status == 0
     assert old.read_text().startswith("bigleaf: true\n")
+
+
+def test_no_message_goes_into_the_report(
+    bigleaf: Bigleaf, tmp_path: Path
+) -> None:
+    """Where standard error is closed and the file could take its place."""
+    report, program = tmp_path / "report", tmp_path / "program"
+    report.write_text("old")
+    program.write_text("#!/no/such/interpreter\n")
+    program.chmod(0o755)
+    ended = bigleaf(
+        "run", "--heap=none", f"--report={report}", program,
+        before=("sh", "-c", 'exec "$0" "$@" 2>&-'),
+    )
+    assert ended.status == 127
+    assert report.read_text() == "old"
+
+
+@pytest.mark.parametrize("stream", [1, 2])
+def test_a_socket_takes_the_report(bigleaf: Bigleaf, stream: int) -> None:
+    ours, theirs = socket.socketpair()
+    streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    name = "stdout" if stream == 1 else "stderr"
+    streams[name] = theirs
+    done = subprocess.run(
+        [COMMAND, "run", "--heap=none", f"--report=/dev/{name}", "true"],
+        env=bigleaf.environment(), check=False, **streams,
+    )
+    theirs.close()
+    with ours, ours.makefile() as said:
+        assert said.readline() == "bigleaf: true\n"
+    assert done.returncode == 0
 
 
 @pytest.mark.parametrize("stream", [1, 2])
