@@ -19,8 +19,13 @@
 #define DEFAULT_RUNS 5
 #define MOST_RUNS 1000
 
+// An empty pattern matches every line, and outputs would never differ.
 static bool take_ignore(struct bl_comparison *c, const char *pattern) {
     struct bl_output_rules *rules = &c->rules;
+    if (!pattern[0]) {
+        bl_usage(c->command, "--ignore= needs a pattern");
+        return false;
+    }
     rules->ignored = bl_xrealloc(rules->ignored, (rules->ignored_count + 1) *
                                                      sizeof *rules->ignored);
     const int error = regcomp(&rules->ignored[rules->ignored_count], pattern,

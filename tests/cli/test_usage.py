@@ -77,6 +77,10 @@ WRONG = [
         "bigleaf compare: wrong pattern '(' for --ignore: Unmatched ( or \\(",
     ),
     (
+        ("compare", "--ignore=", "true"),
+        "bigleaf compare: --ignore= needs a pattern",
+    ),
+    (
         ("compare", "--variant=x", "true"),
         "bigleaf compare: wrong value 'x' for --variant: NAME:VAR=VALUE,...",
     ),
