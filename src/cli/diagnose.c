@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/doctor.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,18 +117,24 @@ static void find_memory(struct bl_findings *f, const struct bl_machine *m) {
              (unsigned long long)m->address_limit >> 20);
 }
 
+static void find_memory_cgroup(struct bl_findings *f,
+                               const struct bl_machine *m) {
+    const enum bl_level level =
+        m->cgroup_limit < SMALL_LIMIT ? BL_LEVEL_NOTE : BL_LEVEL_OK;
+    char usage[48] = "";
+    if (m->cgroup_usage != BL_NO_LIMIT)
+        snprintf(usage, sizeof usage, ", in use %llu MiB",
+                 (unsigned long long)m->cgroup_usage >> 20);
+    find(f, level, NULL, "memory cgroup (v%d): limit %llu MiB%s%s",
+         m->cgroup_version, (unsigned long long)m->cgroup_limit >> 20, usage,
+         level == BL_LEVEL_NOTE ? "; a huge page is charged whole" : "");
+}
+
 static void find_cgroup(struct bl_findings *f, const struct bl_machine *m) {
-    if (m->cgroup_version == 0 || m->cgroup_limit == BL_NO_LIMIT) {
+    if (m->cgroup_version == 0 || m->cgroup_limit == BL_NO_LIMIT)
         find(f, BL_LEVEL_OK, NULL, "no memory cgroup limits this process");
-    } else {
-        const enum bl_level level =
-            m->cgroup_limit < SMALL_LIMIT ? BL_LEVEL_NOTE : BL_LEVEL_OK;
-        find(f, level, NULL,
-             "memory cgroup (v%d): limit %llu MiB, in use %llu MiB%s",
-             m->cgroup_version, (unsigned long long)m->cgroup_limit >> 20,
-             (unsigned long long)m->cgroup_usage >> 20,
-             level == BL_LEVEL_NOTE ? "; a huge page is charged whole" : "");
-    }
+    else
+        find_memory_cgroup(f, m);
     if (m->cgroup_hugetlb_limit != BL_NO_LIMIT)
         find(f, BL_LEVEL_NOTE, NULL,
              "hugetlb cgroup: at most %llu MiB of pages of 2 MiB",
@@ -197,9 +204,9 @@ static void find_probe_thp(struct bl_findings *f, const struct bl_machine *m,
              "tried: of 4 MiB advised and touched, %llu MiB are huge",
              (unsigned long long)p->huge_bytes >> 20);
     if (p->collapse_errno)
-        find(f, BL_LEVEL_NOTE, NULL,
-             "madvise(MADV_COLLAPSE): %s; Linux 6.1 has it",
-             plain_error(p->collapse_errno));
+        find(f, BL_LEVEL_NOTE, NULL, "madvise(MADV_COLLAPSE): %s%s",
+             plain_error(p->collapse_errno),
+             p->collapse_errno == EINVAL ? "; Linux 6.1 has it" : "");
     else
         find(f, BL_LEVEL_OK, NULL,
              "tried: MADV_COLLAPSE made %llu of 4 MiB huge",

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from pathlib import Path
 
@@ -165,6 +166,16 @@ def test_cgroup_limits_v1_and_v2(bigleaf: Bigleaf, tmp_path: Path) -> None:
     assert report["cgroup_limit_bytes"] == 512 << 20
 
 
+def test_a_limit_whose_usage_is_not_told(
+    bigleaf: Bigleaf, tmp_path: Path
+) -> None:
+    limit = {"sys/fs/cgroup/memory.max": "67108864\n"}
+    _, report = diagnose(bigleaf, tmp_path, **limit)
+    assert report["cgroup_usage_bytes"] is None
+    said = finding(report, "memory cgroup (v2)")["text"]
+    assert said.endswith("limit 64 MiB; a huge page is charged whole")
+
+
 def test_scarce_contiguous_memory(bigleaf: Bigleaf, tmp_path: Path) -> None:
     _, report = diagnose(
         bigleaf,
@@ -259,6 +270,9 @@ def test_refusals_are_found(bigleaf: Bigleaf, programs: Path) -> None:
             pytest.skip("no seccomp filter can be set here")
         report = json.loads(ended.out)
         assert report["tried"]["madvise_errno"] == number
+        assert finding(report, "MADV_COLLAPSE")["text"].endswith(
+            os.strerror(number)
+        )
         assert report["tried"]["thp_disabled"] is None
         assert report["seccomp"] == 2
     ended = bigleaf("doctor", "--json", before=(refuse, "KILL"))
