@@ -186,6 +186,19 @@ static bool is_special(const char *name) {
     return lstat(name, &s) == 0 && !S_ISREG(s.st_mode);
 }
 
+// Who may not give a file away may still give it to one of his groups. Else its
+// new group may do what it could as one of all others.
+static int keep_owner(struct job *j) {
+    struct bl_file_facts *f = &j->facts;
+    if (fchown(j->out, f->owner, f->group) == 0)
+        return 0;
+    if (geteuid() == 0)
+        return cannot(j, j->file, "keep its owner", errno);
+    if (fchown(j->out, (uid_t)-1, f->group) != 0)
+        f->mode = (f->mode & ~(uint32_t)S_IRWXG) | (f->mode & S_IRWXO) << 3;
+    return 0;
+}
+
 static int write_new(struct job *j) {
     const char *name = target(j);
     if (is_special(name)) {
@@ -199,9 +212,8 @@ static int write_new(struct job *j) {
     if (j->out < 0)
         return cannot(j, name, "write beside it", errno);
     int status = j->undo ? unmark(j) : mark(j);
-    if (!status && !j->output &&
-        fchown(j->out, j->facts.owner, (gid_t)-1) != 0 && geteuid() == 0)
-        status = cannot(j, j->file, "keep its owner", errno);
+    if (!status && !j->output)
+        status = keep_owner(j);
     if (!status && (fchmod(j->out, j->facts.mode) != 0 || fsync(j->out) != 0 ||
                     rename(j->temporary, name) != 0))
         status = cannot(j, name, "put the new file in place", errno);

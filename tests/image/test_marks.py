@@ -78,13 +78,18 @@ def look_shared(program: Path, env: dict[str, str]) -> tuple[bool, str]:
 
 def files(checks: Checks, scratch: Path) -> None:
     program = generate_program(scratch, "program", 8, ["-pie", "-fPIE"])
+    if os.geteuid() == 0:
+        os.chown(program, 12345, 54321)
     original = scratch / "original"
     shutil.copy2(program, original)
+    owners = (program.stat().st_uid, program.stat().st_gid)
     expected = subprocess.run([program], stdin=subprocess.DEVNULL, capture_output=True,
                               check=True).stdout
     checks.expect(align(program).returncode == 0, "align: in place")
     checks.expect(not filecmp.cmp(program, original, False), "align: something changed")
     checks.expect(program.stat().st_mode == original.stat().st_mode, "align: mode kept")
+    checks.expect((program.stat().st_uid, program.stat().st_gid) == owners,
+                  "align: owner and group kept")
     checks.expect("marked already" in align(program).stderr, "align: a second time is refused")
     output = subprocess.run([program], stdin=subprocess.DEVNULL, capture_output=True,
                             check=True).stdout
