@@ -126,9 +126,26 @@ static int plan(struct job *j) {
     return 0;
 }
 
+static const int endings[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+
+// The first that waits; 0: none does.
+static int waiting_ending(void) {
+    sigset_t pending;
+    if (sigpending(&pending) != 0)
+        return 0;
+    for (size_t i = 0; i < BL_ARRAY_LEN(endings); i++) {
+        if (sigismember(&pending, endings[i]))
+            return endings[i];
+    }
+    return 0;
+}
+
 static int copy(struct job *j, uint64_t bytes) {
     static unsigned char chunk[1 << 16];
     for (uint64_t done = 0; done < bytes;) {
+        const int signal = waiting_ending();
+        if (signal)
+            return BL_EXIT_SIGNAL + signal;
         const size_t n =
             bytes - done < sizeof chunk ? bytes - done : sizeof chunk;
         int status = read_at(j, chunk, n, done);
@@ -205,8 +222,6 @@ static int write_new(struct job *j) {
         bl_say(j->command, "%s: is no plain file, and is left alone", name);
         return BL_EXIT_USAGE;
     }
-    // Past a limit on files' sizes the unfinished file must not stay.
-    signal(SIGXFSZ, SIG_IGN);
     j->temporary = bl_xprintf("%s.bigleaf-XXXXXX", name);
     j->out = mkostemp(j->temporary, O_CLOEXEC);
     if (j->out < 0)
@@ -221,6 +236,21 @@ static int write_new(struct job *j) {
         unlink(j->temporary);
     close(j->out);
     free(j->temporary);
+    return status;
+}
+
+// Neither past a limit on files' sizes nor by a signal that ends this command
+// may the unfinished file stay.
+static int write_undisturbed(struct job *j) {
+    sigset_t held;
+    sigset_t before;
+    sigemptyset(&held);
+    for (size_t i = 0; i < BL_ARRAY_LEN(endings); i++)
+        sigaddset(&held, endings[i]);
+    signal(SIGXFSZ, SIG_IGN);
+    sigprocmask(SIG_BLOCK, &held, &before);
+    const int status = write_new(j);
+    sigprocmask(SIG_SETMASK, &before, NULL);
     return status;
 }
 
@@ -256,7 +286,7 @@ static int align(struct job *j, const char *name) {
     }
     int status = examine(j);
     if (!status)
-        status = write_new(j);
+        status = write_undisturbed(j);
     if (j->fd >= 0)
         bl_os_close(j->fd);
     free(j->file);
