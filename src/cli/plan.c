@@ -102,16 +102,34 @@ static char *library_fault(const char *path) {
     return fault;
 }
 
-// Ours first, so that its malloc wins; the user's stay behind it.
+#define PRELOAD "LD_PRELOAD"
+#define PRELOAD_ENDS ": " // of a name in its list
+
+// Whether a name of n characters is that of a runtime, of whatever build.
+static bool is_runtime(const char *name, size_t n) {
+    const char *slash = memrchr(name, '/', n);
+    const char *base = slash ? slash + 1 : name;
+    const size_t left = n - (size_t)(base - name);
+    return left >= strlen(LIBRARY) &&
+           strncmp(base, LIBRARY, strlen(LIBRARY)) == 0;
+}
+
+// Ours first, so that its malloc wins; the user's stay behind it, but for other
+// runtimes: two in one program would each report, and each take memory.
 static char *merged_preload(const char *library) {
-    const char *old = getenv("LD_PRELOAD");
-    if (!old || !old[0])
-        return bl_xstrdup(library);
-    const char *at = strstr(old, library);
-    const char end = (char)(at ? at[strlen(library)] : 0);
-    if (at == old && (end == '\0' || end == ':' || end == ' '))
-        return bl_xstrdup(old);
-    return bl_xprintf("%s:%s", library, old);
+    const char *p = getenv(PRELOAD);
+    char *merged = bl_xstrdup(library);
+    while (p && *p) {
+        const size_t n = strcspn(p, PRELOAD_ENDS);
+        const bool same = n == strlen(library) && strncmp(p, library, n) == 0;
+        if (n && !same && !is_runtime(p, n)) {
+            char *longer = bl_xprintf("%s:%.*s", merged, (int)n, p);
+            free(merged);
+            merged = longer;
+        }
+        p += n + (p[n] != '\0');
+    }
+    return merged;
 }
 
 // The user's tunables without glibc.malloc.hugetlb, then ours. `from_break`:
@@ -184,14 +202,13 @@ static char *off_reason(void) {
     return bl_xprintf("the environment says BIGLEAF=%s", getenv("BIGLEAF"));
 }
 
-// Whether LD_PRELOAD names a runtime already, of whatever build.
+// Whether LD_PRELOAD names a runtime already.
 static bool is_preloaded(void) {
-    const char *p = getenv("LD_PRELOAD");
+    const char *p = getenv(PRELOAD);
     bool found = false;
     while (p && *p && !found) {
-        const size_t n = strcspn(p, ": ");
-        const char *slash = memrchr(p, '/', n);
-        found = strncmp(slash ? slash + 1 : p, LIBRARY, strlen(LIBRARY)) == 0;
+        const size_t n = strcspn(p, PRELOAD_ENDS);
+        found = is_runtime(p, n);
         p += n + (p[n] != '\0');
     }
     return found;
@@ -346,7 +363,7 @@ int bl_plan_make(const struct bl_command *command,
     char *fault = library_fault(library);
     int status = 0;
     if (!fault) {
-        set(out, "LD_PRELOAD", merged_preload(library));
+        set(out, PRELOAD, merged_preload(library));
     } else if (out->mechanism == BL_MECHANISM_BIGLEAF) {
         bl_say(command, "%s", fault);
         status = BL_EXIT_MACHINE;
