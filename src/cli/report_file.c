@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -41,6 +42,11 @@ static int open_file(const char *name) {
     const int copy = copy_of(fd);
     close(fd);
     return copy;
+}
+
+void bl_report_undisturbed(void) {
+    signal(SIGXFSZ, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);
 }
 
 bool bl_report_file_open(struct bl_report_file *f, const char *name) {

@@ -23,6 +23,9 @@ struct bl_report_file {
     bool begun;
 };
 
+// For when the program has run and its end counts, not ours: neither a limit on
+// the size of files nor a reader that has gone away ends this command.
+void bl_report_undisturbed(void);
 // False, and errno, where it cannot.
 bool bl_report_file_open(struct bl_report_file *file, const char *name);
 // To write the report to: what was in the file is gone then.

@@ -451,6 +451,34 @@ def test_nothing_is_left_behind(tmp_path: Path) -> None:
 
 
 @emulated
+def test_a_reader_that_has_gone_changes_no_status(tmp_path: Path) -> None:
+    """As of a pager that was left."""
+    reader, stream = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [COMMAND, "tlb", "--by=emulator", WALKER, "fork", "10"],
+        env=dict(os.environ, TMPDIR=str(tmp_path)), stdout=subprocess.DEVNULL,
+        stderr=stream, check=False,
+    )
+    os.close(stream)
+    assert done.returncode == 7
+    assert list(tmp_path.iterdir()) == []
+
+
+@emulated
+def test_no_room_is_told_from_no_plug_in(tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["sh", "-c", 'ulimit -f 32; exec "$0" tlb --by=emulator true', COMMAND],
+        env=dict(os.environ, TMPDIR=str(tmp_path)), capture_output=True, text=True,
+        check=False,
+    )
+    assert done.returncode == 3
+    assert done.stderr.count("\n") == 1
+    assert f"no room for what is counted in {tmp_path}/" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@emulated
 def test_a_full_folder_loses_figures_only(tmp_path: Path) -> None:
     done = run(
         "--by=emulator",
