@@ -187,8 +187,10 @@ static int open_json(struct compare *c) {
     return BL_EXIT_MACHINE;
 }
 
-// The table makes room for JSON on standard output.
+// The table makes room for JSON on standard output. A limit on the size of
+// files is an error like a full disk, and does not end this command.
 static void report(struct compare *c) {
+    signal(SIGXFSZ, SIG_IGN);
     const bool aside = c->json.out && c->json.stream == STDOUT_FILENO;
     bl_comparison_text(&c->made, aside ? stderr : stdout);
     if (c->json.out)
