@@ -93,10 +93,9 @@ static bool can_erase_lines(int file) {
 static void progress(const struct runs *runs, const struct bl_variant *v,
                      const struct bl_result *r) {
     if (runs->one_line && !r)
-        fprintf(stderr, "\r\033[Krun %zu of %zu: %s", runs->number, runs->total,
-                v->name);
+        bl_progress("run %zu of %zu: %s", runs->number, runs->total, v->name);
     else if (runs->one_line)
-        fputs("\r\033[K", stderr);
+        bl_progress_end();
     else if (r)
         fprintf(stderr, "run %zu of %zu: %s, %.3f s%s\n", runs->number,
                 runs->total, v->name, r->wall,

@@ -3,7 +3,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import pty
+import re
 import subprocess
 from pathlib import Path
 
@@ -321,6 +325,38 @@ def test_table_and_progress(bigleaf: Bigleaf, tmp_path: Path) -> None:
         assert head in ended.out
     assert "output: identical" in ended.out
     assert "exit status: the same, 0" in ended.out
+
+
+def on_a_narrow_terminal(bigleaf: Bigleaf, *words: str) -> str:
+    """What a comparison shows on one of 20 columns."""
+    ours, theirs = pty.openpty()
+    line = 'stty cols 20; exec "$0" compare --heap=none -n1 "$@"'
+    with subprocess.Popen(
+        ["sh", "-c", line, COMMAND, *words],
+        env=bigleaf.environment({"TERM": "xterm"}),
+        stdin=theirs, stdout=theirs, stderr=theirs,
+    ):
+        os.close(theirs)
+        shown = b""
+        with contextlib.suppress(OSError):  # all have closed it
+            while piece := os.read(ours, 4096):
+                shown += piece
+    os.close(ours)
+    return shown.decode()
+
+
+def test_progress_is_one_line_that_is_taken_away(
+    bigleaf: Bigleaf, tmp_path: Path
+) -> None:
+    shown = on_a_narrow_terminal(bigleaf, "--variant=of-long-name:X=1", "true")
+    lines = re.findall("\r\033\\[K([^\r]*)", shown)
+    assert "run 3 of 6: of-long" in lines
+    assert max(map(len, lines[:12])) < 20
+    bad = tmp_path / "bad"
+    bad.write_text("#!/no/such/interpreter\n")
+    bad.chmod(0o755)
+    shown = on_a_narrow_terminal(bigleaf, str(bad))
+    assert "\r\033[Kbigleaf compare: " in shown
 
 
 def test_json_on_standard_output(bigleaf: Bigleaf) -> None:
