@@ -404,6 +404,18 @@ class All(unittest.TestCase):
             closed = run(str(process.pid), before=["sh", "-c", 'exec "$@" >&-', "sh"])
             self.assertEqual((closed.returncode, closed.stderr), (0, ""))
 
+    def test_stopped_before_all_is_done(self) -> None:
+        """By a Ctrl-C that waits already when it begins."""
+        def interrupt() -> None:
+            signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+            os.kill(os.getpid(), signal.SIGINT)
+        with hoard(80) as process:
+            for words in ([str(process.pid)], ["--all", "--user"]):
+                done = subprocess.run([COMMAND, "attach", *words], stdout=subprocess.DEVNULL,
+                                      stderr=subprocess.PIPE, text=True, check=False,
+                                      preexec_fn=interrupt)
+                self.assertEqual((done.returncode, done.stderr), (-signal.SIGINT, ""), words)
+
     def test_nobody_is_large(self) -> None:
         done = run("--all", "--min-rss=1T")
         self.assertEqual((done.returncode, done.stdout), (0, ""))
