@@ -66,9 +66,9 @@ static int serve_apart(int pid, struct bl_json *j, bool json) {
         _exit(serve(pid, j, json));
     if (child < 0 || waitpid(child, &status, 0) != child)
         return BL_EXIT_BUG;
-    j->comma = true;
-    if (!WIFEXITED(status))
+    if (!WIFEXITED(status)) // it has said nothing
         return BL_EXIT_BUG;
+    j->comma = true;
     if (WEXITSTATUS(status) > BL_EXIT_SIGNAL)
         bl_output_lost(WEXITSTATUS(status) - BL_EXIT_SIGNAL);
     return WEXITSTATUS(status);

@@ -392,6 +392,22 @@ class All(unittest.TestCase):
             pids = {p["pid"] for p in again["processes"]}
             self.assertLessEqual({one.pid, two.pid}, pids)
 
+    @unittest.skipUnless(ROOT, "needs root to have two programs of a user alone")
+    def test_a_child_that_is_killed_is_left_out(self) -> None:
+        """Of the JSON, too: no comma stands for it."""
+        alone = ["setpriv", "--reuid=64322", "--clear-groups"]
+        with hoard(300, before=alone) as large, hoard(80, before=alone) as small:
+            words = ["--all", "--json", "--min-rss=64M", "--user=64322"]
+            with subprocess.Popen([COMMAND, "attach", *words], stdout=subprocess.PIPE,
+                                  text=True) as attach:
+                children = Path(f"/proc/{attach.pid}/task/{attach.pid}/children")
+                wait_for(lambda: children.read_text() != "")
+                os.kill(int(children.read_text().split()[0]), signal.SIGKILL)
+                out, _ = attach.communicate(timeout=60)
+            pids = [p["pid"] for p in json.loads(out)["processes"]]
+            self.assertIn(small.pid, pids)
+            self.assertNotIn(large.pid, pids)
+
     def test_standard_output_that_takes_nothing(self) -> None:
         into_full = ["sh", "-c", 'exec "$@" >/dev/full', "sh"]
         with hoard(80) as process:
