@@ -315,10 +315,12 @@ int bl_align_main(const struct bl_command *self, int argc, char **argv) {
 
 int bl_clean_shadows(const struct bl_command *self) {
     struct bl_shadow_census census;
-    const char *wrong =
-        bl_shadow_clean(getenv("BIGLEAF_SHADOW_DIR"), 0, &census);
+    char path[BL_SHADOW_PATH];
+    const char *root = getenv("BIGLEAF_SHADOW_DIR");
+    const char *wrong = bl_shadow_clean(root, 0, &census);
     if (wrong) {
-        bl_say(self, "%s", wrong);
+        bl_shadow_directory(root, path);
+        bl_say(self, "%s: %s", path, wrong);
         return BL_EXIT_MACHINE;
     }
     printf("%u shadow copies removed, %.1f MiB\n", census.removed,

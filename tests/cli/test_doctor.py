@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import Bigleaf
+from conftest import Bigleaf, one_line
 
 HEALTHY = {
     "proc/self/status": "Name:\tx\nSeccomp:\t0\n",
@@ -286,6 +286,20 @@ def test_address_space_limit_is_found(bigleaf: Bigleaf) -> None:
         "doctor", before=("sh", "-c", 'ulimit -v 65536; exec "$0" "$@"')
     )
     assert "address space is limited to 64 MiB" in ended.out
+
+
+def test_a_folder_that_cannot_be_cleaned_is_named(
+    bigleaf: Bigleaf, tmp_path: Path
+) -> None:
+    folder = tmp_path / f"bigleaf-{os.geteuid()}"
+    folder.mkdir(mode=0o777)
+    folder.chmod(0o777)
+    ended = bigleaf(
+        "doctor", "--clean", env={"BIGLEAF_SHADOW_DIR": str(tmp_path)}
+    )
+    assert ended.status == 3
+    said = f"bigleaf doctor: {folder}: the shadow directory is open to other users"
+    assert one_line(ended.err) == said
 
 
 def test_program_is_described(bigleaf: Bigleaf, library: str) -> None:
