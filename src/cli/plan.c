@@ -266,9 +266,13 @@ static void plan_static(const struct bl_request *request,
                       "its libc has no huge page tunable");
 }
 
+bool bl_plan_is_off(const char *word) {
+    return strcmp(word, "off") == 0 || strcmp(word, "0") == 0;
+}
+
 bool bl_plan_is_switched_off(void) {
     const char *master = getenv("BIGLEAF");
-    return master && (strcmp(master, "off") == 0 || strcmp(master, "0") == 0);
+    return master && bl_plan_is_off(master);
 }
 
 // Of a program for another machine.
