@@ -232,6 +232,22 @@ def test_a_library_that_is_not_there_is_no_variant(bigleaf: Bigleaf) -> None:
     assert "/no/such.so" in ended.err.splitlines()[-1]
 
 
+def test_a_32_bit_program_that_is_started_hinders_no_variant(
+    bigleaf: Bigleaf, tmp_path: Path
+) -> None:
+    """The library is none for that one, whose loader says so."""
+    for bits, status in ((64, 0), (32, 3)):
+        said = (
+            "ERROR: ld.so: object 'x.so' from LD_PRELOAD cannot be preloaded "
+            f"(wrong ELF class: ELFCLASS{bits}): ignored."
+        )
+        tool = script(tmp_path, f'echo "{said}" >&2')
+        ended = bigleaf(
+            "compare", "--heap=none", "-n1", "--variant=x:LD_PRELOAD=", tool
+        )
+        assert ended.status == status, ended.err
+
+
 def test_a_program_that_fails_is_told_of(
     bigleaf: Bigleaf, tmp_path: Path
 ) -> None:
