@@ -79,6 +79,16 @@ def test_preload_of_the_user_stays_behind_ours(
     assert f"LD_PRELOAD={library} " in ended.out
 
 
+def test_a_folder_is_told_by_its_full_path(
+    bigleaf: Bigleaf, tmp_path: Path
+) -> None:
+    words = ("run", "--heap=none", "--shadow-dir=.", "--dry-run", "true")
+    ended = bigleaf(*words, cwd=tmp_path)
+    assert ended.out == f"env BIGLEAF_SHADOW_DIR={tmp_path.resolve()} true\n"
+    ended = bigleaf("run", "--heap=none", "--shadow-dir=", "--dry-run", "true")
+    assert ended.out == "env BIGLEAF_SHADOW_DIR='' true\n"
+
+
 def test_two_runtimes_do_not_meet_in_a_program(
     bigleaf: Bigleaf, library: str, tmp_path: Path
 ) -> None:
