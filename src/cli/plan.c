@@ -251,11 +251,17 @@ static void plan_glibc(const struct bl_request *request,
                     bl_xstrdup("asked for by --heap=glibc"));
 }
 
+// What an AppImage begins with is no solver. It mounts the file system with one
+// by a setuid program, and that gains no rights under what is served from
+// outside.
 static void plan_static(const struct bl_request *request,
                         const struct bl_program *p, struct bl_plan *plan) {
     if (p->runtime)
         decide(plan, BL_MECHANISM_BIGLEAF, false,
                bl_xstrdup("the runtime is linked into the program"));
+    else if (p->app_image)
+        decide(plan, BL_MECHANISM_BIGLEAF, false,
+               bl_xstrdup("preloaded, for what the AppImage holds"));
     else if (p->tunable)
         use_tunable(request, plan, true,
                     bl_xstrdup("the program is static, so nothing can be "

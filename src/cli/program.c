@@ -263,6 +263,12 @@ static const char *other_kind(const GElf_Ehdr *header) {
                                                             : NULL;
 }
 
+// By the mark that all of them carry in their first bytes.
+static bool is_app_image(const GElf_Ehdr *header) {
+    const unsigned char *mark = header->e_ident + EI_ABIVERSION;
+    return mark[0] == 'A' && mark[1] == 'I' && (mark[2] == 1 || mark[2] == 2);
+}
+
 // True for a program or library for this machine.
 static bool read_header(Elf *elf, struct bl_program *out) {
     GElf_Ehdr header;
@@ -275,6 +281,7 @@ static bool read_header(Elf *elf, struct bl_program *out) {
         return false;
     }
     out->other = other_kind(&header);
+    out->app_image = is_app_image(&header);
     out->position_independent = header.e_type == ET_DYN;
     return header.e_type == ET_EXEC || header.e_type == ET_DYN;
 }
@@ -391,7 +398,8 @@ char *bl_program_describe(const struct bl_program *p) {
     case BL_PROGRAM_UNKNOWN:
         return bl_xstrdup("no ELF program");
     }
-    return bl_xprintf("%s, %u-bit %s%s", kind, p->bits,
+    return bl_xprintf("%s, %u-bit %s%s%s", kind, p->bits,
                       bl_program_machine_name(p->machine),
-                      p->position_independent ? ", position independent" : "");
+                      p->position_independent ? ", position independent" : "",
+                      p->app_image ? ", AppImage" : "");
 }

@@ -24,6 +24,7 @@ struct bl_program {
     uint16_t machine; // e_machine; 0: unknown
     unsigned bits;    // 32 or 64; 0: unknown
     bool position_independent;
+    bool app_image;      // brings a file system with the real program in it
     bool secure;         // setuid, setgid or capabilities take effect
     bool defines_malloc; // in its dynamic symbol table, where it wins over a
                          // preload, or in the library of a sanitizer

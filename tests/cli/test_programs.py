@@ -58,6 +58,21 @@ def test_static_program_gets_the_tunable_or_a_reason(
         assert report["regions"]["heap"]["huge_bytes"] > 16 << 20
 
 
+def test_an_app_image_has_the_runtime_for_what_it_holds(
+    bigleaf: Bigleaf, library: str, programs: Path, tmp_path: Path
+) -> None:
+    image = tmp_path / "solver.AppImage"
+    start = bytearray((programs / "cli_grow_static").read_bytes())
+    start[8:11] = b"AI\x02"
+    image.write_bytes(start)
+    image.chmod(0o755)
+    ended = bigleaf("run", "--dry-run", image)
+    assert ended.out == f"env LD_PRELOAD={library} {image}\n"
+    ended = bigleaf("doctor", image)
+    assert ", AppImage\n" in ended.out
+    assert "heap by      bigleaf: preloaded" in ended.out
+
+
 def test_program_with_its_own_malloc_runs_as_it_is(
     bigleaf: Bigleaf, library: str, programs: Path, tmp_path: Path
 ) -> None:
