@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -49,12 +50,27 @@ void bl_report_undisturbed(void) {
     signal(SIGPIPE, SIG_IGN);
 }
 
+// The descriptor that is named by its number; -1: none is. What a shell has
+// opened by >> would lose what it held, were it opened anew.
+static int named_descriptor(const char *name) {
+    static const char folder[] = "/dev/fd/";
+    const size_t n = strlen(folder);
+    const char *number = name + n;
+    uint64_t fd = 0;
+    return strncmp(name, folder, n) == 0 && bl_read_u64(&number, &fd) &&
+                   *number == '\0' && fd <= INT_MAX
+               ? (int)fd
+               : -1;
+}
+
 bool bl_report_file_open(struct bl_report_file *f, const char *name) {
     struct stat s;
     *f = (struct bl_report_file){.name = name};
     f->stream = !name                    ? STDERR_FILENO
                 : strcmp(name, "-") == 0 ? STDOUT_FILENO
-                                         : stream_of(name);
+                                         : named_descriptor(name);
+    if (f->stream < 0)
+        f->stream = stream_of(name);
     f->is_new = f->stream < 0 && lstat(name, &s) != 0;
     const int fd = f->stream < 0 ? open_file(name) : copy_of(f->stream);
     f->out = fd < 0 ? NULL : fdopen(fd, f->stream < 0 ? "a" : "w");

@@ -18,7 +18,7 @@
 struct bl_report_file {
     const char *name; // const; NULL: standard error, "-": standard output
     FILE *out;        // NULL: none is open; closed on exec
-    int stream;       // of which `out` is a copy; -1: of none
+    int stream;       // a descriptor of which `out` is a copy; -1: of none
     bool is_new;
     bool begun;
 };

@@ -69,6 +69,21 @@ def test_a_socket_takes_the_report(bigleaf: Bigleaf, stream: int) -> None:
     assert done.returncode == 0
 
 
+def test_a_descriptor_takes_the_report_behind_what_it_holds(
+    bigleaf: Bigleaf, tmp_path: Path
+) -> None:
+    log = tmp_path / "log"
+    log.write_text("before\n")
+    line = f'exec "$0" run --heap=none --report=/dev/fd/5 true 5>>{log}'
+    subprocess.run(
+        ["sh", "-c", line, COMMAND], env=bigleaf.environment(), check=True
+    )
+    assert log.read_text().startswith("before\nbigleaf: true\n")
+    ended = bigleaf("run", "--heap=none", "--report=/dev/fd/77", "true")
+    assert ended.status == 3
+    assert one_line(ended.err).endswith("/dev/fd/77: Bad file descriptor")
+
+
 @pytest.mark.parametrize("stream", [1, 2])
 def test_report_does_not_write_over_the_program(
     bigleaf: Bigleaf, tmp_path: Path, stream: int
