@@ -197,6 +197,17 @@ static void report(struct compare *c) {
         bl_comparison_json(&c->made, bl_report_file_begin(&c->json));
 }
 
+// Until all is reported. What comes between two runs, while outputs are
+// compared, waits for the next one and ends that.
+static void hold_signals(struct compare *c) {
+    static const int endings[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    sigset_t held;
+    sigemptyset(&held);
+    for (size_t i = 0; i < BL_ARRAY_LEN(endings); i++)
+        sigaddset(&held, endings[i]);
+    sigprocmask(SIG_BLOCK, &held, &c->made.mask);
+}
+
 // Where it is stopped by a signal, the rounds that are whole are reported.
 static int compare_program(struct compare *c) {
     const struct bl_comparison *made = &c->made;
@@ -238,7 +249,10 @@ int bl_compare_main(const struct bl_command *self, int argc, char **argv) {
     if (step == BL_STEP_END && status == 0) {
         c.made.argv = argv + cursor.at;
         fill_standard_streams();
+        hold_signals(&c);
         status = close_json(&c, compare_program(&c));
+        bl_output_flush();
+        sigprocmask(SIG_SETMASK, &c.made.mask, NULL);
     }
     bl_comparison_free(&c.made);
     bl_request_free(&c.request);

@@ -148,6 +148,7 @@ static int run_with(struct runs *runs, size_t variant, FILE **out, FILE *err) {
         .program = &c->program,
         .plan = &v->plan,
         .streams = {runs->input.file, fileno(*out), fileno(err)},
+        .mask = &c->mask,
         .argv = c->argv,
         .pages = v->pages};
     struct bl_result result;

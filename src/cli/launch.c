@@ -212,6 +212,8 @@ static void remove_lines(char *lines) {
 static void child(const struct bl_launch *what, const char *lines,
                   const struct signals *signals, int pipe_end) {
     signals_give_back(signals);
+    if (what->mask)
+        sigprocmask(SIG_SETMASK, what->mask, NULL);
     use_streams(&what->streams);
     if (lines)
         setenv("BIGLEAF_REPORT", lines, 1);

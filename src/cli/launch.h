@@ -10,6 +10,8 @@
 #include "cli/plan.h"
 #include "cli/snapshot.h"
 
+#include <signal.h>
+
 // What the runtime did with the text of one object.
 struct bl_image_note {
     char *object;
@@ -85,6 +87,7 @@ struct bl_launch {
     const struct bl_program *program;
     const struct bl_plan *plan;
     struct bl_streams streams;
+    const sigset_t *mask; // of signals, for the program; NULL: as it is here
     char **argv;
     const char *pages; // as of bl_request_pages; borrowed by the result
 };

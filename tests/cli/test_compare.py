@@ -8,6 +8,7 @@ import json
 import os
 import pty
 import re
+import signal
 import subprocess
 from pathlib import Path
 
@@ -311,6 +312,29 @@ def test_stopped_early_it_reports_the_whole_rounds(
             assert len(json.loads(file.read_text())["runs"]) == 2 * rounds
     else:
         assert (new.exists(), old.read_text()) == (False, "old")
+
+
+def test_a_signal_between_two_runs_leaves_the_report(
+    bigleaf: Bigleaf, tmp_path: Path
+) -> None:
+    """While outputs are compared, which takes as long as they are."""
+    tool = script(tmp_path, "head -c 80000000 /dev/zero")
+    file = tmp_path / "json"
+    with subprocess.Popen(
+        [COMMAND, "compare", "--heap=none", "-n50", f"--json={file}", tool],
+        env=bigleaf.environment(), stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True,
+    ) as process:
+        assert process.stderr
+        for line in process.stderr:
+            if line.startswith("run 4 of "):
+                process.send_signal(signal.SIGINT)
+                break
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGINT
+    assert "stopped by signal 2" in err
+    assert "1 round, one more to warm up" in out
+    assert len(json.loads(file.read_text())["runs"]) == 2
 
 
 @pytest.mark.parametrize("number", [6, 10])
