@@ -34,19 +34,22 @@ static void find_files(struct bl_findings *f, const struct bl_machine *m) {
              "/sys is not mounted: THP mode and hugetlb pools are unknown");
 }
 
-static void find_thp(struct bl_findings *f, const struct bl_machine *m) {
+static void find_thp_mode(struct bl_findings *f, const struct bl_machine *m) {
+    const char *mode = m->thp_own ? "THP mode of 2 MiB" : "THP mode";
     switch (m->thp) {
     case BL_THP_ALWAYS:
-        find(f, BL_LEVEL_OK, NULL, "THP mode is always");
+        find(f, BL_LEVEL_OK, NULL, "%s is always", mode);
         break;
     case BL_THP_MADVISE:
         find(f, BL_LEVEL_OK, NULL,
-             "THP mode is madvise: who asks for huge pages gets them");
+             "%s is madvise: who asks for huge pages gets them", mode);
         break;
     case BL_THP_NEVER:
         find(f, BL_LEVEL_MISSING,
-             "echo madvise | sudo tee " BL_MACHINE_THP "enabled",
-             "THP mode is never");
+             m->thp_own ? "echo madvise | sudo tee " BL_MACHINE_THP_2MIB
+                          "enabled"
+                        : "echo madvise | sudo tee " BL_MACHINE_THP "enabled",
+             "%s is never", mode);
         break;
     case BL_THP_ABSENT:
         find(f, BL_LEVEL_MISSING, "sudo sysctl vm.nr_hugepages=512",
@@ -56,6 +59,10 @@ static void find_thp(struct bl_findings *f, const struct bl_machine *m) {
         find(f, BL_LEVEL_NOTE, NULL, "THP mode is unknown");
         break;
     }
+}
+
+static void find_thp(struct bl_findings *f, const struct bl_machine *m) {
+    find_thp_mode(f, m);
     if (strcmp(m->thp_defrag, "never") == 0)
         find(f, BL_LEVEL_NOTE,
              "echo madvise | sudo tee " BL_MACHINE_THP "defrag",

@@ -83,6 +83,36 @@ def test_thp_never_names_the_command(bigleaf: Bigleaf, tmp_path: Path) -> None:
     assert report["verdict"].endswith(remedy)
 
 
+@pytest.mark.parametrize(
+    ("of_all", "of_2_mib", "mode"),
+    [
+        ("madvise", "inherit", "madvise"),
+        ("never", "inherit", "never"),
+        ("madvise", "never", "never"),
+        ("never", "madvise", "madvise"),
+        ("never", "always", "always"),
+    ],
+)
+def test_the_mode_of_2_mib_counts(
+    bigleaf: Bigleaf, tmp_path: Path, of_all: str, of_2_mib: str, mode: str
+) -> None:
+    """Linux 6.8 and later have one for each size."""
+    thp = "sys/kernel/mm/transparent_hugepage/"
+    status, report = diagnose(
+        bigleaf,
+        tmp_path,
+        **{
+            thp + "enabled": f"[{of_all}]\n",
+            thp + "hugepages-2048kB/enabled": f"always [{of_2_mib}]\n",
+        },
+    )
+    assert report["thp_enabled"] == mode
+    assert status == (3 if mode == "never" else 0)
+    if mode == "never":
+        folder = "" if of_2_mib == "inherit" else "hugepages-2048kB/"
+        assert report["verdict"].endswith(f"tee /{thp}{folder}enabled")
+
+
 def test_pool_serves_where_thp_is_never(
     bigleaf: Bigleaf, tmp_path: Path
 ) -> None:
