@@ -133,12 +133,9 @@ static int cannot_execute(const struct bl_command *command,
 
 static void exec_program(const struct bl_program *program,
                          const struct bl_plan *plan, char **argv) {
-    const char *file = file_of(program);
-    char *path =
-        strchr(file, '/') ? bl_xstrdup(file) : bl_xprintf("./%s", file);
     bl_plan_apply(plan);
     place_text(program, plan);
-    execute(path, argv);
+    execute(file_of(program), argv);
 }
 
 int bl_launch_exec(const struct bl_command *command,

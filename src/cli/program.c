@@ -50,7 +50,7 @@ int bl_program_find(const char *name, char **path) {
     for (;;) {
         const size_t n = strcspn(list, ":");
         char *file =
-            n ? bl_xprintf("%.*s/%s", (int)n, list, name) : bl_xstrdup(name);
+            bl_xprintf("%.*s/%s", n ? (int)n : 1, n ? list : ".", name);
         const int found = check_executable(file);
         if (found == 0) {
             *path = file;

@@ -39,7 +39,7 @@ struct bl_program {
     uint64_t data_bytes; // of the largest writable segment, .bss with it
 };
 
-// The file that execvp would run. 0, or ENOENT, EACCES ...
+// The file that execvp would run, by a name with a '/'. 0, or ENOENT, ...
 int bl_program_find(const char *name, char **path);
 // Never fails: what cannot be read is BL_PROGRAM_UNKNOWN. Follows "#!" lines.
 void bl_program_inspect(const char *path, struct bl_program *out);

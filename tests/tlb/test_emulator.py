@@ -431,6 +431,17 @@ def test_an_emulator_without_plugins_is_named(tmp_path: Path) -> None:
 
 
 @emulated
+def test_a_script_of_the_working_folder_is_no_option(tmp_path: Path) -> None:
+    """Where PATH finds it there, as an empty part of it says."""
+    script = tmp_path / "-c"
+    script.write_text('#!/bin/sh\necho "$0" "$@"\n')
+    script.chmod(0o755)
+    path = {"PATH": f":{os.environ['PATH']}"}
+    done = run("--by=emulator", "--", "-c", "exit 5", env=path, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "./-c exit 5\n")
+
+
+@emulated
 def test_what_cannot_be_emulated_is_told(tmp_path: Path) -> None:
     odd = tmp_path / "odd"
     odd.write_bytes(b"\x7fELF\x01\x01\x01" + bytes(57))
