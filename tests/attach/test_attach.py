@@ -417,6 +417,13 @@ class All(unittest.TestCase):
                 self.assertEqual(done.returncode, 3, words)
                 self.assertEqual(done.stderr, "bigleaf: cannot write to standard output: "
                                               "No space left on device\n", words)
+            reader, stream = os.pipe()
+            os.close(reader)
+            done = subprocess.run([COMMAND, "attach", "--all", "--user"], stdout=stream,
+                                  stderr=subprocess.PIPE, text=True, check=False)
+            os.close(stream)
+            self.assertEqual((done.returncode, done.stderr),
+                             (3, "bigleaf: cannot write to standard output: Broken pipe\n"))
             closed = run(str(process.pid), before=["sh", "-c", 'exec "$@" >&-', "sh"])
             self.assertEqual((closed.returncode, closed.stderr), (0, ""))
 
