@@ -477,6 +477,15 @@ def test_a_reader_that_has_gone_changes_no_status(tmp_path: Path) -> None:
 
 
 @emulated
+def test_closed_standard_error_leaves_the_files(tmp_path: Path) -> None:
+    file = tmp_path / "tlb.json"
+    line = 'exec "$0" tlb --by=emulator --json="$1" "$2" fork 10 2>&-'
+    done = subprocess.run(["sh", "-c", line, COMMAND, file, WALKER], check=False)
+    assert done.returncode == 7
+    assert json.loads(file.read_text())["exit_status"] == 7
+
+
+@emulated
 def test_no_room_is_told_from_no_plug_in(tmp_path: Path) -> None:
     done = subprocess.run(
         ["sh", "-c", 'ulimit -f 32; exec "$0" tlb --by=emulator true', COMMAND],
