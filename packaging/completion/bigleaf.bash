@@ -100,16 +100,17 @@ _bigleaf() {
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
         return
     fi
-    # Behind the program everything is the program's own.
+    # Behind the program everything is the program's own. The shell splits
+    # --name=value:more at '=' and ':'.
     for ((i = 2; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
         --)
             i=$((i + 1))
             break
             ;;
-        -* | =) ;;
+        -* | = | :) ;;
         *)
-            [[ ${COMP_WORDS[i - 1]} == "=" ]] ||
+            [[ ${COMP_WORDS[i - 1]} == [=:] ]] ||
                 _bigleaf_takes_next "$help" "${COMP_WORDS[i - 1]}" || break
             ;;
         esac
@@ -122,7 +123,6 @@ _bigleaf() {
         fi
         return
     fi
-    # The shell splits --name=value at the '='.
     if [[ $cur == "=" || $prev == "=" ]]; then
         option=$prev
         [[ $prev == "=" ]] && option=${COMP_WORDS[COMP_CWORD - 2]}

@@ -126,9 +126,26 @@ static int plan(struct job *j) {
     return 0;
 }
 
+static const int endings[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+
+// The first that waits; 0: none does.
+static int waiting_ending(void) {
+    sigset_t pending;
+    if (sigpending(&pending) != 0)
+        return 0;
+    for (size_t i = 0; i < BL_ARRAY_LEN(endings); i++) {
+        if (sigismember(&pending, endings[i]))
+            return endings[i];
+    }
+    return 0;
+}
+
 static int copy(struct job *j, uint64_t bytes) {
     static unsigned char chunk[1 << 16];
     for (uint64_t done = 0; done < bytes;) {
+        const int signal = waiting_ending();
+        if (signal)
+            return BL_EXIT_SIGNAL + signal;
         const size_t n =
             bytes - done < sizeof chunk ? bytes - done : sizeof chunk;
         int status = read_at(j, chunk, n, done);
@@ -186,22 +203,32 @@ static bool is_special(const char *name) {
     return lstat(name, &s) == 0 && !S_ISREG(s.st_mode);
 }
 
+// Who may not give a file away may still give it to one of his groups. Else its
+// new group may do what it could as one of all others.
+static int keep_owner(struct job *j) {
+    struct bl_file_facts *f = &j->facts;
+    if (fchown(j->out, f->owner, f->group) == 0)
+        return 0;
+    if (geteuid() == 0)
+        return cannot(j, j->file, "keep its owner", errno);
+    if (fchown(j->out, (uid_t)-1, f->group) != 0)
+        f->mode = (f->mode & ~(uint32_t)S_IRWXG) | (f->mode & S_IRWXO) << 3;
+    return 0;
+}
+
 static int write_new(struct job *j) {
     const char *name = target(j);
     if (is_special(name)) {
         bl_say(j->command, "%s: is no plain file, and is left alone", name);
         return BL_EXIT_USAGE;
     }
-    // Past a limit on files' sizes the unfinished file must not stay.
-    signal(SIGXFSZ, SIG_IGN);
     j->temporary = bl_xprintf("%s.bigleaf-XXXXXX", name);
     j->out = mkostemp(j->temporary, O_CLOEXEC);
     if (j->out < 0)
         return cannot(j, name, "write beside it", errno);
     int status = j->undo ? unmark(j) : mark(j);
-    if (!status && !j->output &&
-        fchown(j->out, j->facts.owner, (gid_t)-1) != 0 && geteuid() == 0)
-        status = cannot(j, j->file, "keep its owner", errno);
+    if (!status && !j->output)
+        status = keep_owner(j);
     if (!status && (fchmod(j->out, j->facts.mode) != 0 || fsync(j->out) != 0 ||
                     rename(j->temporary, name) != 0))
         status = cannot(j, name, "put the new file in place", errno);
@@ -209,6 +236,21 @@ static int write_new(struct job *j) {
         unlink(j->temporary);
     close(j->out);
     free(j->temporary);
+    return status;
+}
+
+// Neither past a limit on files' sizes nor by a signal that ends this command
+// may the unfinished file stay.
+static int write_undisturbed(struct job *j) {
+    sigset_t held;
+    sigset_t before;
+    sigemptyset(&held);
+    for (size_t i = 0; i < BL_ARRAY_LEN(endings); i++)
+        sigaddset(&held, endings[i]);
+    signal(SIGXFSZ, SIG_IGN);
+    sigprocmask(SIG_BLOCK, &held, &before);
+    const int status = write_new(j);
+    sigprocmask(SIG_SETMASK, &before, NULL);
     return status;
 }
 
@@ -244,7 +286,7 @@ static int align(struct job *j, const char *name) {
     }
     int status = examine(j);
     if (!status)
-        status = write_new(j);
+        status = write_undisturbed(j);
     if (j->fd >= 0)
         bl_os_close(j->fd);
     free(j->file);
@@ -273,10 +315,12 @@ int bl_align_main(const struct bl_command *self, int argc, char **argv) {
 
 int bl_clean_shadows(const struct bl_command *self) {
     struct bl_shadow_census census;
-    const char *wrong =
-        bl_shadow_clean(getenv("BIGLEAF_SHADOW_DIR"), 0, &census);
+    char path[BL_SHADOW_PATH];
+    const char *root = getenv("BIGLEAF_SHADOW_DIR");
+    const char *wrong = bl_shadow_clean(root, 0, &census);
     if (wrong) {
-        bl_say(self, "%s", wrong);
+        bl_shadow_directory(root, path);
+        bl_say(self, "%s: %s", path, wrong);
         return BL_EXIT_MACHINE;
     }
     printf("%u shadow copies removed, %.1f MiB\n", census.removed,

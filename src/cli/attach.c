@@ -233,6 +233,14 @@ static int attach_one(const struct bl_command *self, const struct request *r,
     return status;
 }
 
+// What came of it has been said: a signal that ended the work early, and has
+// waited since, ends this command.
+static int take_signals(const sigset_t *set, int status) {
+    bl_output_flush();
+    sigprocmask(SIG_UNBLOCK, set, NULL);
+    return status;
+}
+
 // The process that the command line names; 0: the user has been told.
 static int take_pid(const struct bl_command *self, const char *word) {
     const char *p = word;
@@ -277,13 +285,11 @@ int bl_attach_main(const struct bl_command *self, int argc, char **argv) {
     setpriority(PRIO_PROCESS, 0, PRIORITY);
     if (geteuid() != 0 && !r.user_given)
         r.choice.user = getuid();
-    if (r.all) {
-        sigprocmask(SIG_BLOCK, &set, NULL);
-        return bl_attach_all(self, &r.choice);
-    }
-    const int pid = take_pid(self, argv[cursor.at]);
-    if (!pid)
+    const int pid = r.all ? 0 : take_pid(self, argv[cursor.at]);
+    if (!pid && !r.all)
         return BL_EXIT_USAGE;
     sigprocmask(SIG_BLOCK, &set, NULL);
-    return attach_one(self, &r, pid);
+    const int status =
+        r.all ? bl_attach_all(self, &r.choice) : attach_one(self, &r, pid);
+    return r.watch ? status : take_signals(&set, status);
 }

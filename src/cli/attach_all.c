@@ -8,6 +8,8 @@
 
 #include "os/machine.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -66,9 +68,11 @@ static int serve_apart(int pid, struct bl_json *j, bool json) {
         _exit(serve(pid, j, json));
     if (child < 0 || waitpid(child, &status, 0) != child)
         return BL_EXIT_BUG;
-    j->comma = true;
-    if (!WIFEXITED(status))
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE)
+        bl_output_lost(EPIPE);
+    if (!WIFEXITED(status)) // it has said nothing
         return BL_EXIT_BUG;
+    j->comma = true;
     if (WEXITSTATUS(status) > BL_EXIT_SIGNAL)
         bl_output_lost(WEXITSTATUS(status) - BL_EXIT_SIGNAL);
     return WEXITSTATUS(status);

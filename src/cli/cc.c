@@ -246,10 +246,26 @@ static int take_options(struct line *l, int count, char **words) {
     return 0;
 }
 
+// What is asked for stands in the words given and, where the compiler is of
+// several ("ccache gcc -m32"), in its own from the first option on.
+static void read_asks(struct line *l) {
+    size_t first = 1;
+    while (first < l->compiler_words && l->words[first][0] != '-')
+        first++;
+    const size_t own =
+        first < l->compiler_words ? l->compiler_words - first : 0;
+    const size_t all = own + l->given_count;
+    char **words = bl_xrealloc(NULL, all * sizeof *words);
+    for (size_t i = 0; i < all; i++)
+        words[i] = i < own ? l->words[first + i] : l->given[i - own];
+    bl_link_line_read((int)all, words, &l->asks);
+    free(words);
+}
+
 static int build(struct line *l) {
     add_compiler(l);
     l->compiler_words = l->count;
-    bl_link_line_read((int)l->given_count, l->given, &l->asks);
+    read_asks(l);
     if (l->asks.compiles)
         add_headers(l);
     const int status = l->asks.links ? add_ours(l) : 0;

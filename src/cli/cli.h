@@ -54,6 +54,11 @@ bl_say(const struct bl_command *command, const char *format, ...);
 __attribute__((format(printf, 2, 3))) int
 bl_usage(const struct bl_command *command, const char *format, ...);
 
+// On a terminal: a line on standard error that stands until the next one, the
+// next message, or its end.
+__attribute__((format(printf, 1, 2))) void bl_progress(const char *format, ...);
+void bl_progress_end(void);
+
 // Writes what standard output still holds.
 void bl_output_flush(void);
 // It has not taken something, and why. For what a child of this command wrote.

@@ -105,7 +105,7 @@ const struct bl_command bl_commands[] = {
      "The program goes on as if nothing had been, but for a stop of\n"
      "about half a millisecond.\n"
      "Exit status: 0; 2 wrong usage; 3 the process cannot be served, or only\n"
-     "in part, and why.\n",
+     "in part, and why; 128+n when stopped by signal n, but with --watch 0.\n",
      attach_options, false, bl_attach_main},
     {"doctor", "[OPTION...] [PROGRAM]",
      "say whether this machine gives huge pages, and what mends it",

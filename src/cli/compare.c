@@ -19,8 +19,13 @@
 #define DEFAULT_RUNS 5
 #define MOST_RUNS 1000
 
+// An empty pattern matches every line, and outputs would never differ.
 static bool take_ignore(struct bl_comparison *c, const char *pattern) {
     struct bl_output_rules *rules = &c->rules;
+    if (!pattern[0]) {
+        bl_usage(c->command, "--ignore= needs a pattern");
+        return false;
+    }
     rules->ignored = bl_xrealloc(rules->ignored, (rules->ignored_count + 1) *
                                                      sizeof *rules->ignored);
     const int error = regcomp(&rules->ignored[rules->ignored_count], pattern,
@@ -182,12 +187,25 @@ static int open_json(struct compare *c) {
     return BL_EXIT_MACHINE;
 }
 
-// The table makes room for JSON on standard output.
+// The table makes room for JSON on standard output. A limit on the size of
+// files is an error like a full disk, and does not end this command.
 static void report(struct compare *c) {
+    signal(SIGXFSZ, SIG_IGN);
     const bool aside = c->json.out && c->json.stream == STDOUT_FILENO;
     bl_comparison_text(&c->made, aside ? stderr : stdout);
     if (c->json.out)
         bl_comparison_json(&c->made, bl_report_file_begin(&c->json));
+}
+
+// Until all is reported. What comes between two runs, while outputs are
+// compared, waits for the next one and ends that.
+static void hold_signals(struct compare *c) {
+    static const int endings[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    sigset_t held;
+    sigemptyset(&held);
+    for (size_t i = 0; i < BL_ARRAY_LEN(endings); i++)
+        sigaddset(&held, endings[i]);
+    sigprocmask(SIG_BLOCK, &held, &c->made.mask);
 }
 
 // Where it is stopped by a signal, the rounds that are whole are reported.
@@ -231,7 +249,10 @@ int bl_compare_main(const struct bl_command *self, int argc, char **argv) {
     if (step == BL_STEP_END && status == 0) {
         c.made.argv = argv + cursor.at;
         fill_standard_streams();
+        hold_signals(&c);
         status = close_json(&c, compare_program(&c));
+        bl_output_flush();
+        sigprocmask(SIG_SETMASK, &c.made.mask, NULL);
     }
     bl_comparison_free(&c.made);
     bl_request_free(&c.request);

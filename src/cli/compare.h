@@ -39,6 +39,7 @@ struct bl_comparison {
     struct bl_output_rules rules;
     struct bl_variant variants[BL_MOST_VARIANTS];
     size_t variant_count;
+    sigset_t mask;             // of signals, as the program has it
     struct bl_sample *samples; // round by round
     size_t sample_count;
     FILE *reference; // the first run's output

@@ -93,10 +93,9 @@ static bool can_erase_lines(int file) {
 static void progress(const struct runs *runs, const struct bl_variant *v,
                      const struct bl_result *r) {
     if (runs->one_line && !r)
-        fprintf(stderr, "\r\033[Krun %zu of %zu: %s", runs->number, runs->total,
-                v->name);
+        bl_progress("run %zu of %zu: %s", runs->number, runs->total, v->name);
     else if (runs->one_line)
-        fputs("\r\033[K", stderr);
+        bl_progress_end();
     else if (r)
         fprintf(stderr, "run %zu of %zu: %s, %.3f s%s\n", runs->number,
                 runs->total, v->name, r->wall,
@@ -112,6 +111,16 @@ static void keep(struct bl_comparison *c, size_t variant,
     c->samples[c->sample_count++] = (struct bl_sample){*result, variant};
 }
 
+// The loader says so of a library. That one for this program's class is of the
+// wrong class, another program's loader says: one that this has started.
+static bool is_passed_over(const struct bl_comparison *c, const char *line) {
+    char child[48];
+    snprintf(child, sizeof child, "wrong ELF class: ELFCLASS%u",
+             c->program.bits);
+    return strstr(line, "LD_PRELOAD cannot be preloaded") &&
+           !strstr(line, child);
+}
+
 // What a variant names for LD_PRELOAD and the loader passes over would leave a
 // run of base under its name.
 static int check_preload(const struct bl_comparison *c,
@@ -122,7 +131,7 @@ static int check_preload(const struct bl_comparison *c,
         names_one |= strcmp(v->plan.environment[i].name, "LD_PRELOAD") == 0;
     rewind(err);
     while (names_one && fgets(line, sizeof line, err)) {
-        if (!strstr(line, "LD_PRELOAD cannot be preloaded"))
+        if (!is_passed_over(c, line))
             continue;
         bl_say(c->command, "%s: the loader said: %s", v->name,
                strtok(line, "\n"));
@@ -139,6 +148,7 @@ static int run_with(struct runs *runs, size_t variant, FILE **out, FILE *err) {
         .program = &c->program,
         .plan = &v->plan,
         .streams = {runs->input.file, fileno(*out), fileno(err)},
+        .mask = &c->mask,
         .argv = c->argv,
         .pages = v->pages};
     struct bl_result result;

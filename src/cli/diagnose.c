@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/doctor.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,19 +34,22 @@ static void find_files(struct bl_findings *f, const struct bl_machine *m) {
              "/sys is not mounted: THP mode and hugetlb pools are unknown");
 }
 
-static void find_thp(struct bl_findings *f, const struct bl_machine *m) {
+static void find_thp_mode(struct bl_findings *f, const struct bl_machine *m) {
+    const char *mode = m->thp_own ? "THP mode of 2 MiB" : "THP mode";
     switch (m->thp) {
     case BL_THP_ALWAYS:
-        find(f, BL_LEVEL_OK, NULL, "THP mode is always");
+        find(f, BL_LEVEL_OK, NULL, "%s is always", mode);
         break;
     case BL_THP_MADVISE:
         find(f, BL_LEVEL_OK, NULL,
-             "THP mode is madvise: who asks for huge pages gets them");
+             "%s is madvise: who asks for huge pages gets them", mode);
         break;
     case BL_THP_NEVER:
         find(f, BL_LEVEL_MISSING,
-             "echo madvise | sudo tee " BL_MACHINE_THP "enabled",
-             "THP mode is never");
+             m->thp_own ? "echo madvise | sudo tee " BL_MACHINE_THP_2MIB
+                          "enabled"
+                        : "echo madvise | sudo tee " BL_MACHINE_THP "enabled",
+             "%s is never", mode);
         break;
     case BL_THP_ABSENT:
         find(f, BL_LEVEL_MISSING, "sudo sysctl vm.nr_hugepages=512",
@@ -55,6 +59,10 @@ static void find_thp(struct bl_findings *f, const struct bl_machine *m) {
         find(f, BL_LEVEL_NOTE, NULL, "THP mode is unknown");
         break;
     }
+}
+
+static void find_thp(struct bl_findings *f, const struct bl_machine *m) {
+    find_thp_mode(f, m);
     if (strcmp(m->thp_defrag, "never") == 0)
         find(f, BL_LEVEL_NOTE,
              "echo madvise | sudo tee " BL_MACHINE_THP "defrag",
@@ -116,18 +124,24 @@ static void find_memory(struct bl_findings *f, const struct bl_machine *m) {
              (unsigned long long)m->address_limit >> 20);
 }
 
+static void find_memory_cgroup(struct bl_findings *f,
+                               const struct bl_machine *m) {
+    const enum bl_level level =
+        m->cgroup_limit < SMALL_LIMIT ? BL_LEVEL_NOTE : BL_LEVEL_OK;
+    char usage[48] = "";
+    if (m->cgroup_usage != BL_NO_LIMIT)
+        snprintf(usage, sizeof usage, ", in use %llu MiB",
+                 (unsigned long long)m->cgroup_usage >> 20);
+    find(f, level, NULL, "memory cgroup (v%d): limit %llu MiB%s%s",
+         m->cgroup_version, (unsigned long long)m->cgroup_limit >> 20, usage,
+         level == BL_LEVEL_NOTE ? "; a huge page is charged whole" : "");
+}
+
 static void find_cgroup(struct bl_findings *f, const struct bl_machine *m) {
-    if (m->cgroup_version == 0 || m->cgroup_limit == BL_NO_LIMIT) {
+    if (m->cgroup_version == 0 || m->cgroup_limit == BL_NO_LIMIT)
         find(f, BL_LEVEL_OK, NULL, "no memory cgroup limits this process");
-    } else {
-        const enum bl_level level =
-            m->cgroup_limit < SMALL_LIMIT ? BL_LEVEL_NOTE : BL_LEVEL_OK;
-        find(f, level, NULL,
-             "memory cgroup (v%d): limit %llu MiB, in use %llu MiB%s",
-             m->cgroup_version, (unsigned long long)m->cgroup_limit >> 20,
-             (unsigned long long)m->cgroup_usage >> 20,
-             level == BL_LEVEL_NOTE ? "; a huge page is charged whole" : "");
-    }
+    else
+        find_memory_cgroup(f, m);
     if (m->cgroup_hugetlb_limit != BL_NO_LIMIT)
         find(f, BL_LEVEL_NOTE, NULL,
              "hugetlb cgroup: at most %llu MiB of pages of 2 MiB",
@@ -197,9 +211,9 @@ static void find_probe_thp(struct bl_findings *f, const struct bl_machine *m,
              "tried: of 4 MiB advised and touched, %llu MiB are huge",
              (unsigned long long)p->huge_bytes >> 20);
     if (p->collapse_errno)
-        find(f, BL_LEVEL_NOTE, NULL,
-             "madvise(MADV_COLLAPSE): %s; Linux 6.1 has it",
-             plain_error(p->collapse_errno));
+        find(f, BL_LEVEL_NOTE, NULL, "madvise(MADV_COLLAPSE): %s%s",
+             plain_error(p->collapse_errno),
+             p->collapse_errno == EINVAL ? "; Linux 6.1 has it" : "");
     else
         find(f, BL_LEVEL_OK, NULL,
              "tried: MADV_COLLAPSE made %llu of 4 MiB huge",

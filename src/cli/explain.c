@@ -205,7 +205,7 @@ static const char *reason_of(const struct bl_result *r, enum bl_region region,
     const char *image =
         region == BL_REGION_TEXT ? image_reason(r, object) : NULL;
     if (region == BL_REGION_HEAP && asked_for_base(r))
-        return "asked for by --pages=base";
+        return "asked for by --pages=base or BIGLEAF_PAGES";
     const bool own = strcmp(object, BL_OWN_HEAP) == 0;
     if (general && (own || cause != BL_CAUSE_SMALL))
         return general;

@@ -10,6 +10,7 @@
 
 #include "cli/clock.h"
 #include "cli/json.h"
+#include "cli/plan.h"
 #include "image/elf.h"
 #include "os/backing.h"
 #include "os/file.h"
@@ -144,7 +145,8 @@ static struct wish read_wish(int pid) {
     size_t room = 0;
     while (in && getdelim(&line, &room, '\0', in) > 0) {
         const char *value = line + strlen("LD_PRELOAD=");
-        w.off |= strcmp(line, "BIGLEAF=off") == 0;
+        w.off |= bl_str_starts(line, "BIGLEAF=") &&
+                 bl_plan_is_off(line + strlen("BIGLEAF="));
         w.runtime |= n && bl_str_starts(line, "LD_PRELOAD=") &&
                      strncmp(value, list, n) == 0;
     }

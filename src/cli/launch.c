@@ -18,6 +18,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -28,11 +29,7 @@
 
 #define START_GLANCE_MS 20
 
-static const int watched_signals[] = {
-    SIGCHLD, SIGINT,  SIGQUIT, SIGTERM,   SIGHUP,   SIGUSR1,
-    SIGUSR2, SIGALRM, SIGCONT, SIGTSTP,   SIGTTIN,  SIGTTOU,
-    SIGXCPU, SIGIO,   SIGURG,  SIGVTALRM, SIGWINCH, SIGPROF};
-
+// All that can be held back. A fault of this command ends it all the same.
 struct signals {
     sigset_t watched;
     sigset_t before;
@@ -48,13 +45,12 @@ bool bl_signal_is_ignored(int signal) {
 
 static void signals_take(struct signals *s) {
     const struct sigaction standard = {.sa_handler = SIG_DFL};
-    sigemptyset(&s->watched);
+    sigfillset(&s->watched);
     sigemptyset(&s->ignored);
     sigemptyset(&s->early);
-    for (size_t i = 0; i < BL_ARRAY_LEN(watched_signals); i++) {
-        sigaddset(&s->watched, watched_signals[i]);
-        if (bl_signal_is_ignored(watched_signals[i]))
-            sigaddset(&s->ignored, watched_signals[i]);
+    for (int i = 1; i <= SIGRTMAX; i++) {
+        if (bl_signal_is_ignored(i))
+            sigaddset(&s->ignored, i);
     }
     sigprocmask(SIG_BLOCK, &s->watched, &s->before);
     // An inherited SIG_IGN would take the exit status away from wait4.
@@ -93,24 +89,60 @@ static void place_text(const struct bl_program *program,
         bl_inject_note(wrong);
 }
 
+// A text without a header is a script for /bin/sh, as in a shell. execvp hands
+// any file over.
+static void execute(const char *file, char **argv) {
+    execv(file, argv);
+    if (errno != ENOEXEC)
+        return;
+    if (bl_program_is_text(file))
+        execvp(file, argv);
+    else
+        errno = ENOEXEC;
+}
+
+// Of a file that cannot be executed, the other one that is to blame; NULL: none
+// is.
+static const char *missing_interpreter(const struct bl_program *program) {
+    const char *const files[] = {program->script ? program->path : NULL,
+                                 program->interpreter};
+    for (size_t i = 0; i < BL_ARRAY_LEN(files); i++) {
+        if (files[i] && access(files[i], F_OK) != 0)
+            return files[i];
+    }
+    return NULL;
+}
+
+// Says why; returns the status to leave with.
+static int cannot_execute(const struct bl_command *command,
+                          const struct bl_program *program, const char *name,
+                          int error) {
+    const char *missing = error == ENOENT && access(file_of(program), F_OK) == 0
+                              ? missing_interpreter(program)
+                              : NULL;
+    if (missing)
+        bl_say(command, "%s: its interpreter %s is not there", name, missing);
+    else if (error == ENOEXEC && program->kind == BL_PROGRAM_FOREIGN)
+        bl_say(command, "%s: is for %u-bit %s, this machine is %s", name,
+               program->bits, bl_program_machine_name(program->machine),
+               bl_program_machine_name(bl_program_own_machine()));
+    else
+        bl_say(command, "%s: %s", name, strerror(error));
+    return exec_status(error);
+}
+
 static void exec_program(const struct bl_program *program,
                          const struct bl_plan *plan, char **argv) {
-    const char *file = file_of(program);
-    char *path =
-        strchr(file, '/') ? bl_xstrdup(file) : bl_xprintf("./%s", file);
     bl_plan_apply(plan);
     place_text(program, plan);
-    // A file without a header is a script for /bin/sh, as in a shell.
-    execvp(path, argv);
+    execute(file_of(program), argv);
 }
 
 int bl_launch_exec(const struct bl_command *command,
                    const struct bl_program *program, const struct bl_plan *plan,
                    char **argv) {
     exec_program(program, plan, argv);
-    const int error = errno;
-    bl_say(command, "%s: %s", argv[0], strerror(error));
-    return exec_status(error);
+    return cannot_execute(command, program, argv[0], errno);
 }
 
 static void use_streams(const struct bl_streams *streams) {
@@ -131,12 +163,14 @@ static bool make_file(char *name) {
 
 static bool make_folder(char *name) { return mkdtemp(name) != NULL; }
 
+// By its full path: who writes there may run in another folder.
 static char *make_scratch(bool (*make)(char *name)) {
     const char *places[] = {getenv("TMPDIR"), "/tmp", "/var/tmp", "/dev/shm"};
+    char place[PATH_MAX];
     for (size_t i = 0; i < BL_ARRAY_LEN(places); i++) {
-        if (!places[i] || !places[i][0])
+        if (!places[i] || !realpath(places[i], place))
             continue;
-        char *name = bl_xprintf("%s/bigleaf-XXXXXX", places[i]);
+        char *name = bl_xprintf("%s/bigleaf-XXXXXX", place);
         if (make(name))
             return name;
         free(name);
@@ -146,10 +180,12 @@ static char *make_scratch(bool (*make)(char *name)) {
 
 char *bl_scratch_file(void) { return make_scratch(make_file); }
 
+char *bl_scratch_folder(void) { return make_scratch(make_folder); }
+
 // The file that processes write their lines to, in a folder of its own that
 // goes with it: what outlives this command would make a file alone anew.
 static char *make_lines(void) {
-    char *folder = make_scratch(make_folder);
+    char *folder = bl_scratch_folder();
     char *lines = folder ? bl_xprintf("%s/lines", folder) : NULL;
     const int fd =
         lines ? open(lines, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
@@ -173,6 +209,8 @@ static void remove_lines(char *lines) {
 static void child(const struct bl_launch *what, const char *lines,
                   const struct signals *signals, int pipe_end) {
     signals_give_back(signals);
+    if (what->mask)
+        sigprocmask(SIG_SETMASK, what->mask, NULL);
     use_streams(&what->streams);
     if (lines)
         setenv("BIGLEAF_REPORT", lines, 1);
@@ -237,27 +275,41 @@ struct watch {
     struct signals *signals;
     struct bl_bystander bystander;
     struct bl_sampler sampler;
-    int interrupt; // the last signal that asked this command to end
+    sigset_t taken; // what came to this command
+    int interrupt;  // the last signal that asked it to end
 };
 
-static void note_interrupt(struct watch *w, int signal) {
+static void note(struct watch *w, int signal) {
+    sigaddset(&w->taken, signal);
     if ((signal == SIGINT || signal == SIGQUIT || signal == SIGTERM ||
          signal == SIGHUP) &&
         !sigismember(&w->signals->ignored, signal))
         w->interrupt = signal;
 }
 
+// With what sigqueue(3) has given it.
+static void send_on(const struct watch *w, const siginfo_t *info) {
+    if (info->si_code == SI_QUEUE)
+        sigqueue(w->pid, info->si_signo, info->si_value);
+    else
+        kill(w->pid, info->si_signo);
+}
+
 static void pass_on(struct watch *w, const siginfo_t *info) {
     const int signal = info->si_signo;
+    // As SIGPIPE is, for what this command has written.
+    const bool ours = info->si_code <= 0 && info->si_pid == getpid();
     // An alarm(2) set before this command was executed is the program's.
     const bool from_kernel = info->si_code > 0 && signal != SIGALRM;
     const bool to_group = bl_bystander_was_sent(&w->bystander, signal);
     const bool early = sigismember(&w->signals->early, signal);
     const bool has_it = !early && (from_kernel || to_group);
+    if (ours)
+        return;
     sigdelset(&w->signals->early, signal);
     if (!has_it && info->si_pid != w->pid)
-        kill(w->pid, signal);
-    note_interrupt(w, signal);
+        send_on(w, info);
+    note(w, signal);
 }
 
 // The program may end by a signal of the terminal before this command has taken
@@ -266,7 +318,7 @@ static void take_pending(struct watch *w) {
     const struct timespec none = {0, 0};
     int signal = 0;
     while ((signal = sigtimedwait(&w->signals->watched, NULL, &none)) > 0)
-        note_interrupt(w, signal);
+        note(w, signal);
 }
 
 // Waits for the program's end, looking at it now and then.
@@ -346,6 +398,7 @@ int bl_launch(const struct bl_launch *what, struct bl_result *out) {
     signals_take(&signals);
     char *lines = make_lines();
     struct watch w = {.signals = &signals};
+    sigemptyset(&w.taken);
     bl_bystander_begin(&w.bystander); // there before anybody sends a signal
     const uint64_t before = bl_now_us();
     out->pid = w.pid = start(what, lines, &signals, &error);
@@ -364,12 +417,18 @@ int bl_launch(const struct bl_launch *what, struct bl_result *out) {
     remove_lines(lines);
     if (out->pid > 0)
         take_pending(&w);
-    out->interrupt = w.interrupt;
+    // What has ended the program was to end this command, whatever it is.
+    out->interrupt = out->signal && sigismember(&w.taken, out->signal)
+                         ? out->signal
+                         : w.interrupt;
     signals_give_back(&signals);
     if (error == 0)
         return 0;
+    if (out->pid > 0)
+        return cannot_execute(what->command, what->program, what->argv[0],
+                              error);
     bl_say(what->command, "%s: %s", what->argv[0], strerror(error));
-    return out->pid > 0 ? exec_status(error) : BL_EXIT_MACHINE;
+    return BL_EXIT_MACHINE;
 }
 
 int bl_launch_end_like(const struct bl_result *r) {

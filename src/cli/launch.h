@@ -10,6 +10,8 @@
 #include "cli/plan.h"
 #include "cli/snapshot.h"
 
+#include <signal.h>
+
 // What the runtime did with the text of one object.
 struct bl_image_note {
     char *object;
@@ -67,7 +69,7 @@ struct bl_result {
     char *mechanism_why;
     enum bl_mechanism mechanism;
     bool mechanism_failed;
-    const char *pages;     // what --pages said; borrowed
+    const char *pages;     // as of bl_request_pages; borrowed
     uint64_t huge_percent; // of the CPU time, for dear huge pages
     struct bl_deferral deferral;
     struct bl_deferral peak_deferral; // of those that `peak` is of
@@ -85,8 +87,9 @@ struct bl_launch {
     const struct bl_program *program;
     const struct bl_plan *plan;
     struct bl_streams streams;
+    const sigset_t *mask; // of signals, for the program; NULL: as it is here
     char **argv;
-    const char *pages; // what --pages said; borrowed by the result
+    const char *pages; // as of bl_request_pages; borrowed by the result
 };
 
 // 0, or the status to leave with where the program could not be started (the
@@ -105,7 +108,9 @@ int bl_launch_exec(const struct bl_command *command,
 // Whoever started this command had the signal ignored, as nohup(1) does.
 bool bl_signal_is_ignored(int signal);
 
-// Makes an empty file of a new name; NULL: no folder can be written.
+// Makes an empty file, or folder, of a new name below TMPDIR or where else
+// there is room for such; NULL: no folder can be written.
 char *bl_scratch_file(void);
+char *bl_scratch_folder(void);
 
 #endif

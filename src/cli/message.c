@@ -8,6 +8,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 // Why standard output has not taken something; 0: it took all.
 static int output_error;
@@ -28,9 +30,38 @@ void bl_output_flush(void) {
 
 int bl_output_error(void) { return output_error == EBADF ? 0 : output_error; }
 
+// A line of progress stands on standard error.
+static bool has_progress;
+
+static int columns(void) {
+    struct winsize size;
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1
+               ? size.ws_col
+               : 80;
+}
+
+// One that was broken by the right margin could not be erased.
+void bl_progress(const char *format, ...) {
+    char text[256];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    fprintf(stderr, "\r\033[K%.*s", columns() - 1, text);
+    fflush(stderr);
+    has_progress = true;
+}
+
+void bl_progress_end(void) {
+    if (has_progress)
+        fputs("\r\033[K", stderr);
+    has_progress = false;
+}
+
 static void say(const struct bl_command *command, const char *format,
                 va_list arguments) {
     bl_output_flush();
+    bl_progress_end();
     if (command)
         fprintf(stderr, "bigleaf %s: ", command->name);
     else

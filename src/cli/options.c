@@ -139,10 +139,19 @@ static bool is_number_within(const char *s, uint64_t low, uint64_t high) {
     return bl_read_u64(&s, &x) && *s == '\0' && low <= x && x <= high;
 }
 
-uint64_t bl_runtime_number(const char *variable, const char *value) {
+static const struct bl_runtime_option *runtime_option(const char *variable) {
     const struct bl_runtime_option *r = all_runtime_options;
     while (strcmp(r->variable, variable) != 0)
         r++;
+    return r;
+}
+
+bool bl_runtime_knows(const char *variable, const char *value) {
+    return value && in_words(runtime_option(variable)->choices, value);
+}
+
+uint64_t bl_runtime_number(const char *variable, const char *value) {
+    const struct bl_runtime_option *r = runtime_option(variable);
     BL_CHECK(r->kind == BL_KIND_NUMBER);
     uint64_t x = r->initial;
     if (value && is_number_within(value, r->low, r->high))

@@ -45,6 +45,9 @@ enum bl_step { BL_STEP_OPTION, BL_STEP_END, BL_STEP_HELP, BL_STEP_WRONG };
 // BL_STEP_HELP: the help was printed, leave with 0.
 enum bl_step bl_cursor_next(struct bl_cursor *cursor);
 
+// Whether the runtime takes this for the value of an option that is a word, not
+// NULL or a wrong one, for which its default holds.
+bool bl_runtime_knows(const char *variable, const char *value);
 // What the runtime makes of an option that is a number: wrong values and none
 // (NULL) become its default.
 uint64_t bl_runtime_number(const char *variable, const char *value);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #define LIBRARY "libbigleaf.so"
+#define PAGES "BIGLEAF_PAGES"
 #define TUNABLES "GLIBC_TUNABLES"
 #define HUGETLB_TUNABLE "glibc.malloc.hugetlb="
 #define MMAP_TUNABLE "glibc.malloc.mmap_threshold="
@@ -101,16 +102,34 @@ static char *library_fault(const char *path) {
     return fault;
 }
 
-// Ours first, so that its malloc wins; the user's stay behind it.
+#define PRELOAD "LD_PRELOAD"
+#define PRELOAD_ENDS ": " // of a name in its list
+
+// Whether a name of n characters is that of a runtime, of whatever build.
+static bool is_runtime(const char *name, size_t n) {
+    const char *slash = memrchr(name, '/', n);
+    const char *base = slash ? slash + 1 : name;
+    const size_t left = n - (size_t)(base - name);
+    return left >= strlen(LIBRARY) &&
+           strncmp(base, LIBRARY, strlen(LIBRARY)) == 0;
+}
+
+// Ours first, so that its malloc wins; the user's stay behind it, but for other
+// runtimes: two in one program would each report, and each take memory.
 static char *merged_preload(const char *library) {
-    const char *old = getenv("LD_PRELOAD");
-    if (!old || !old[0])
-        return bl_xstrdup(library);
-    const char *at = strstr(old, library);
-    const char end = (char)(at ? at[strlen(library)] : 0);
-    if (at == old && (end == '\0' || end == ':' || end == ' '))
-        return bl_xstrdup(old);
-    return bl_xprintf("%s:%s", library, old);
+    const char *p = getenv(PRELOAD);
+    char *merged = bl_xstrdup(library);
+    while (p && *p) {
+        const size_t n = strcspn(p, PRELOAD_ENDS);
+        const bool same = n == strlen(library) && strncmp(p, library, n) == 0;
+        if (n && !same && !is_runtime(p, n)) {
+            char *longer = bl_xprintf("%s:%.*s", merged, (int)n, p);
+            free(merged);
+            merged = longer;
+        }
+        p += n + (p[n] != '\0');
+    }
+    return merged;
 }
 
 // The user's tunables without glibc.malloc.hugetlb, then ours. `from_break`:
@@ -139,10 +158,11 @@ static char *merged_tunables(unsigned value, bool from_break) {
 
 const char *bl_request_pages(const struct bl_request *request) {
     for (size_t i = 0; i < request->setting_count; i++) {
-        if (strcmp(request->settings[i].name, "BIGLEAF_PAGES") == 0)
+        if (strcmp(request->settings[i].name, PAGES) == 0)
             return request->settings[i].value;
     }
-    return "auto";
+    const char *word = getenv(PAGES);
+    return bl_runtime_knows(PAGES, word) ? word : "auto";
 }
 
 static void use_tunable(const struct bl_request *request, struct bl_plan *plan,
@@ -160,7 +180,7 @@ static void use_injection(const struct bl_request *request,
                           struct bl_plan *plan, const char *why) {
     if (strcmp(bl_request_pages(request), "base") == 0)
         decide(plan, BL_MECHANISM_NONE, false,
-               bl_xstrdup("asked for by --pages=base"));
+               bl_xstrdup("asked for by --pages=base or " PAGES));
     else if (!bl_inject_is_possible())
         decide(plan, BL_MECHANISM_NONE, true, bl_xstrdup(why));
     else
@@ -182,14 +202,13 @@ static char *off_reason(void) {
     return bl_xprintf("the environment says BIGLEAF=%s", getenv("BIGLEAF"));
 }
 
-// Whether LD_PRELOAD names a runtime already, of whatever build.
+// Whether LD_PRELOAD names a runtime already.
 static bool is_preloaded(void) {
-    const char *p = getenv("LD_PRELOAD");
+    const char *p = getenv(PRELOAD);
     bool found = false;
     while (p && *p && !found) {
-        const size_t n = strcspn(p, ": ");
-        const char *slash = memrchr(p, '/', n);
-        found = strncmp(slash ? slash + 1 : p, LIBRARY, strlen(LIBRARY)) == 0;
+        const size_t n = strcspn(p, PRELOAD_ENDS);
+        found = is_runtime(p, n);
         p += n + (p[n] != '\0');
     }
     return found;
@@ -232,11 +251,17 @@ static void plan_glibc(const struct bl_request *request,
                     bl_xstrdup("asked for by --heap=glibc"));
 }
 
+// What an AppImage begins with is no solver. It mounts the file system with one
+// by a setuid program, and that gains no rights under what is served from
+// outside.
 static void plan_static(const struct bl_request *request,
                         const struct bl_program *p, struct bl_plan *plan) {
     if (p->runtime)
         decide(plan, BL_MECHANISM_BIGLEAF, false,
                bl_xstrdup("the runtime is linked into the program"));
+    else if (p->app_image)
+        decide(plan, BL_MECHANISM_BIGLEAF, false,
+               bl_xstrdup("preloaded, for what the AppImage holds"));
     else if (p->tunable)
         use_tunable(request, plan, true,
                     bl_xstrdup("the program is static, so nothing can be "
@@ -247,9 +272,13 @@ static void plan_static(const struct bl_request *request,
                       "its libc has no huge page tunable");
 }
 
+bool bl_plan_is_off(const char *word) {
+    return strcmp(word, "off") == 0 || strcmp(word, "0") == 0;
+}
+
 bool bl_plan_is_switched_off(void) {
     const char *master = getenv("BIGLEAF");
-    return master && (strcmp(master, "off") == 0 || strcmp(master, "0") == 0);
+    return master && bl_plan_is_off(master);
 }
 
 // Of a program for another machine.
@@ -344,7 +373,7 @@ int bl_plan_make(const struct bl_command *command,
     char *fault = library_fault(library);
     int status = 0;
     if (!fault) {
-        set(out, "LD_PRELOAD", merged_preload(library));
+        set(out, PRELOAD, merged_preload(library));
     } else if (out->mechanism == BL_MECHANISM_BIGLEAF) {
         bl_say(command, "%s", fault);
         status = BL_EXIT_MACHINE;
@@ -373,7 +402,7 @@ static const char *variable(const struct bl_plan *plan, const char *name) {
 }
 
 uint64_t bl_plan_huge_percent(const struct bl_plan *plan) {
-    const char *pages = variable(plan, "BIGLEAF_PAGES");
+    const char *pages = variable(plan, PAGES);
     if (pages && (strcmp(pages, "thp") == 0 || strcmp(pages, "hugetlb") == 0))
         return BL_NO_HUGE_LIMIT;
     return bl_runtime_number("BIGLEAF_HUGE_PERCENT",

@@ -43,10 +43,12 @@ extern const char *const bl_mechanism_names[];
 bool bl_heap_parse(const char *word, enum bl_heap *out);
 void bl_request_set(struct bl_request *request, const char *name,
                     const char *value);
-// What --pages said.
+// What --pages said, or the environment where it said nothing.
 const char *bl_request_pages(const struct bl_request *request);
 void bl_request_free(struct bl_request *request);
 
+// Whether that is a word by which BIGLEAF switches a runtime off.
+bool bl_plan_is_off(const char *word);
 // Whether the environment switches every runtime off.
 bool bl_plan_is_switched_off(void);
 // 0, or the status to leave with (the user has been told).

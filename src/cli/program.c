@@ -50,7 +50,7 @@ int bl_program_find(const char *name, char **path) {
     for (;;) {
         const size_t n = strcspn(list, ":");
         char *file =
-            n ? bl_xprintf("%.*s/%s", (int)n, list, name) : bl_xstrdup(name);
+            bl_xprintf("%.*s/%s", n ? (int)n : 1, n ? list : ".", name);
         const int found = check_executable(file);
         if (found == 0) {
             *path = file;
@@ -88,17 +88,33 @@ const char *bl_program_machine_name(uint16_t machine) {
     return "unknown machine";
 }
 
+enum { FIRST_LINE = 256 }; // as much of it as the kernel reads
+
+// The first line of a file, as a string. Returns its bytes, which are more
+// where a zero byte ends the string early; 0: none can be read.
+static size_t read_first_line(const char *path, char line[FIRST_LINE]) {
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t n = fd < 0 ? 0 : read(fd, line, FIRST_LINE - 1);
+    const size_t bytes = n < 0 ? 0 : (size_t)n;
+    if (fd >= 0)
+        close(fd);
+    line[bytes] = '\0';
+    const size_t end = strcspn(line, "\n");
+    const bool whole = end < bytes && line[end] == '\n';
+    line[end] = '\0';
+    return whole ? end : bytes;
+}
+
+bool bl_program_is_text(const char *path) {
+    char line[FIRST_LINE];
+    return read_first_line(path, line) == strlen(line);
+}
+
 // The interpreter named in the first line of a script; NULL: no script.
 static char *script_interpreter(const char *path) {
-    char line[256] = "";
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
+    char line[FIRST_LINE];
+    if (read_first_line(path, line) < 3 || line[0] != '#' || line[1] != '!')
         return NULL;
-    const ssize_t n = read(fd, line, sizeof line - 1);
-    close(fd);
-    if (n < 3 || line[0] != '#' || line[1] != '!')
-        return NULL;
-    line[strcspn(line, "\n")] = '\0';
     char *p = line + 2 + strspn(line + 2, " \t");
     p[strcspn(p, " \t\r")] = '\0';
     return *p ? bl_xstrdup(p) : NULL;
@@ -247,6 +263,12 @@ static const char *other_kind(const GElf_Ehdr *header) {
                                                             : NULL;
 }
 
+// By the mark that all of them carry in their first bytes.
+static bool is_app_image(const GElf_Ehdr *header) {
+    const unsigned char *mark = header->e_ident + EI_ABIVERSION;
+    return mark[0] == 'A' && mark[1] == 'I' && (mark[2] == 1 || mark[2] == 2);
+}
+
 // True for a program or library for this machine.
 static bool read_header(Elf *elf, struct bl_program *out) {
     GElf_Ehdr header;
@@ -259,14 +281,17 @@ static bool read_header(Elf *elf, struct bl_program *out) {
         return false;
     }
     out->other = other_kind(&header);
+    out->app_image = is_app_image(&header);
     out->position_independent = header.e_type == ET_DYN;
     return header.e_type == ET_EXEC || header.e_type == ET_DYN;
 }
 
 static void read_elf(Elf *elf, struct bl_program *out) {
-    if (!read_header(elf, out))
+    const bool native = read_header(elf, out);
+    if (native || out->kind == BL_PROGRAM_FOREIGN)
+        read_segments(elf, out);
+    if (!native)
         return;
-    read_segments(elf, out);
     out->kind = out->interpreter ? BL_PROGRAM_DYNAMIC : BL_PROGRAM_STATIC;
     if (out->interpreter) {
         read_symbols(elf, out);
@@ -373,7 +398,8 @@ char *bl_program_describe(const struct bl_program *p) {
     case BL_PROGRAM_UNKNOWN:
         return bl_xstrdup("no ELF program");
     }
-    return bl_xprintf("%s, %u-bit %s%s", kind, p->bits,
+    return bl_xprintf("%s, %u-bit %s%s%s", kind, p->bits,
                       bl_program_machine_name(p->machine),
-                      p->position_independent ? ", position independent" : "");
+                      p->position_independent ? ", position independent" : "",
+                      p->app_image ? ", AppImage" : "");
 }

@@ -24,6 +24,7 @@ struct bl_program {
     uint16_t machine; // e_machine; 0: unknown
     unsigned bits;    // 32 or 64; 0: unknown
     bool position_independent;
+    bool app_image;      // brings a file system with the real program in it
     bool secure;         // setuid, setgid or capabilities take effect
     bool defines_malloc; // in its dynamic symbol table, where it wins over a
                          // preload, or in the library of a sanitizer
@@ -38,7 +39,7 @@ struct bl_program {
     uint64_t data_bytes; // of the largest writable segment, .bss with it
 };
 
-// The file that execvp would run. 0, or ENOENT, EACCES ...
+// The file that execvp would run, by a name with a '/'. 0, or ENOENT, ...
 int bl_program_find(const char *name, char **path);
 // Never fails: what cannot be read is BL_PROGRAM_UNKNOWN. Follows "#!" lines.
 void bl_program_inspect(const char *path, struct bl_program *out);
@@ -50,6 +51,8 @@ void bl_program_free(struct bl_program *program);
 // Linked in, or linked with: then it serves unless BIGLEAF=off.
 bool bl_program_has_runtime(const struct bl_program *program);
 
+// Whether the first line may be one of a script: no zero byte is in it.
+bool bl_program_is_text(const char *path);
 // Whether a text stands in the file, anywhere.
 bool bl_program_contains(const char *path, const char *text);
 

@@ -2,13 +2,25 @@
 #include "cli/request.h"
 
 #include <errno.h>
-#include <string.h>
+#include <limits.h>
 #include <stdlib.h>
+#include <string.h>
+
+// A folder by its full path: the program may go to another one, and start
+// others there.
+static void set_runtime(struct bl_request *request,
+                        const struct bl_runtime_option *option,
+                        const char *value) {
+    char path[PATH_MAX];
+    const bool folder =
+        option->kind == BL_KIND_FOLDER && realpath(value, path) != NULL;
+    bl_request_set(request, option->variable, folder ? path : value);
+}
 
 enum bl_step bl_request_take(const struct bl_cursor *c,
                              struct bl_request *request) {
     if (c->runtime) {
-        bl_request_set(request, c->runtime->variable, c->value);
+        set_runtime(request, c->runtime, c->value);
         return BL_STEP_OPTION;
     }
     if (strcmp(c->option->name, "heap") != 0)

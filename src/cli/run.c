@@ -8,7 +8,6 @@
 #include "cli/request.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -56,13 +55,10 @@ static bool open_report(const struct bl_command *self, const struct run *run,
     return fine;
 }
 
-// The program has run: its end counts, not ours, even where a limit on the size
-// of files or a reader that has gone away would end this command.
 static void write_report(const struct bl_command *self, const struct run *run,
                          const struct bl_result *result,
                          struct bl_report_file *file) {
-    signal(SIGXFSZ, SIG_IGN);
-    signal(SIGPIPE, SIG_IGN);
+    bl_report_undisturbed();
     (run->json ? bl_report_json : bl_report_text)(bl_report_file_begin(file),
                                                   result);
     if (!bl_report_file_close(file))

@@ -105,6 +105,14 @@ static struct bl_report_file *open_file(const struct bl_command *self,
     return file;
 }
 
+// On standard error. Where that is closed, the files that were asked for are
+// the report.
+static bool open_text(const struct names *names, struct bl_report_file *text) {
+    return bl_report_file_open(text, NULL) ||
+           ((names->json || names->flame) &&
+            bl_report_file_open(text, "/dev/null"));
+}
+
 // The program has run: its end counts, not ours.
 static void close_file(const struct bl_command *self,
                        struct bl_report_file *file) {
@@ -140,7 +148,7 @@ static int run(struct bl_tlb_request *request, const struct names *names,
     bool fine = true;
     request->json = open_file(self, names->json, &json, &fine);
     request->flame = open_file(self, names->flame, &flame, &fine);
-    fine = bl_report_file_open(&text, NULL) && fine;
+    fine = open_text(names, &text) && fine;
     request->text = text.out;
     int status = fine ? measure(request, program, &result) : BL_EXIT_MACHINE;
     close_file(self, request->json);

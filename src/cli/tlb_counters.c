@@ -219,6 +219,7 @@ static void report(struct count *c, const struct bl_result *result) {
         request->policy == BL_TLB_ALL_BASE ? BL_TLB_ALL_BASE : BL_TLB_ALL_HUGE;
     struct bl_tlb_request shown = *request;
     shown.policy = policy;
+    bl_report_undisturbed();
     bl_misses_finish(&c->misses, policy);
     const struct bl_tlb_report report = {.request = &shown,
                                          .counts = &c->counts,

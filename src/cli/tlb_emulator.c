@@ -114,16 +114,7 @@ static int take_geometry(struct run *r) {
 
 // A folder for the profiles, with the geometry in it.
 static int make_directory(struct run *r) {
-    const char *places[] = {getenv("TMPDIR"), "/tmp", "/var/tmp"};
-    for (size_t i = 0; i < BL_ARRAY_LEN(places); i++) {
-        if (!places[i] || places[i][0] != '/')
-            continue;
-        char *name = bl_xprintf("%s/bigleaf-tlb-XXXXXX", places[i]);
-        r->directory = mkdtemp(name);
-        if (r->directory)
-            break;
-        free(name);
-    }
+    r->directory = bl_scratch_folder();
     char *path = r->directory ? bl_xprintf("%s/geometry", r->directory) : NULL;
     FILE *out = path ? fopen(path, "we") : NULL;
     const bool fine = out && fputs(r->geometry_text, out) >= 0;
@@ -138,26 +129,31 @@ static int make_directory(struct run *r) {
 
 // Calls `each` with the path of every file of the run.
 static void each_file(const struct run *r,
-                      void (*each)(struct bl_misses *misses, const char *path),
-                      struct bl_misses *misses) {
+                      void (*each)(void *context, const char *path),
+                      void *context) {
     DIR *folder = opendir(r->directory);
     struct dirent *entry;
     while (folder && (entry = readdir(folder))) {
         char *path = bl_xprintf("%s/%s", r->directory, entry->d_name);
         if (entry->d_name[0] != '.')
-            each(misses, path);
+            each(context, path);
         free(path);
     }
     if (folder)
         closedir(folder);
 }
 
-static void add_file(struct bl_misses *misses, const char *path) {
+static void add_file(void *misses, const char *path) {
     bl_misses_add(misses, path);
 }
 
-static void remove_file(struct bl_misses *misses, const char *path) {
-    (void)misses;
+static void count_file(void *number, const char *path) {
+    (void)path;
+    ++*(size_t *)number;
+}
+
+static void remove_file(void *nothing, const char *path) {
+    (void)nothing;
     unlink(path);
 }
 
@@ -198,16 +194,30 @@ static int launch(struct run *r, char **words, struct bl_result *result) {
     return status;
 }
 
-static int report(struct run *r, const struct bl_result *result) {
-    const struct bl_tlb_request *request = r->request;
-    each_file(r, add_file, &r->misses);
-    if (r->misses.process_count == 0) {
-        bl_say(request->command,
+// There is no profile: the file that the plug-in begins lies beside the
+// geometry where it has run.
+static int no_profile(const struct run *r) {
+    size_t files = 0;
+    each_file(r, count_file, &files);
+    if (files > 1)
+        bl_say(r->request->command,
+               "no room for what is counted in %s: set TMPDIR to a folder that "
+               "has some, or raise the limit on files (ulimit -f)",
+               r->directory);
+    else
+        bl_say(r->request->command,
                "%s has not run the plug-in %s: it must be QEMU 4.2 or later, "
                "in user mode",
                r->emulator.file, r->plugin);
-        return BL_EXIT_MACHINE;
-    }
+    return BL_EXIT_MACHINE;
+}
+
+static int report(struct run *r, const struct bl_result *result) {
+    const struct bl_tlb_request *request = r->request;
+    bl_report_undisturbed();
+    each_file(r, add_file, &r->misses);
+    if (r->misses.process_count == 0)
+        return no_profile(r);
     bl_misses_finish(&r->misses, request->policy);
     if (r->misses.total.instructions == 0) {
         bl_say(request->command,

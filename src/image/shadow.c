@@ -9,7 +9,7 @@
 
 #include <errno.h>
 
-#define PATH_CAPACITY 512
+#define PLACE "/dev/shm"
 // Long enough for a program that is run once a week; where room is short,
 // what was not used today goes, and then what was not used this hour.
 static const uint64_t unused_seconds[] = {7 * 24 * 3600, 24 * 3600, 3600};
@@ -409,14 +409,18 @@ static const char *check_directory(int fd) {
     return NULL;
 }
 
-static const char *open_under(const char *root, int *out) {
-    char path[PATH_CAPACITY];
+bool bl_shadow_directory(const char *root, char path[BL_SHADOW_PATH]) {
     struct bl_text t;
-    bl_text_init(&t, path, sizeof path);
-    bl_text_str(&t, root);
+    bl_text_init(&t, path, BL_SHADOW_PATH);
+    bl_text_str(&t, root && root[0] ? root : PLACE);
     bl_text_str(&t, "/bigleaf-");
     bl_text_u64(&t, bl_file_user());
-    if (t.cut)
+    return !t.cut;
+}
+
+static const char *open_under(const char *root, int *out) {
+    char path[BL_SHADOW_PATH];
+    if (!bl_shadow_directory(root, path))
         return "the shadow directory's path is too long";
     const int made = bl_file_make_directory(path, 0700);
     if (made < 0 && made != -EEXIST)
@@ -439,7 +443,7 @@ static const char *open_under(const char *root, int *out) {
 const char *bl_shadow_open_directory(const char *root, int *out) {
     if (root && root[0])
         return open_under(root, out);
-    const char *const wrong = open_under("/dev/shm", out);
+    const char *const wrong = open_under(PLACE, out);
     if (!wrong)
         return NULL;
     char path[64];

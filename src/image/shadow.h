@@ -54,9 +54,13 @@ struct bl_shadow_source {
     uint64_t phase;
 };
 
-// Opens (and makes) this user's directory under `root`, or under the usual
-// places where `root` is empty. Where shadows may be run from there: NULL and
-// a handle, else the reason.
+#define BL_SHADOW_PATH 512
+
+// The path of this user's directory under `root`, or under the usual place
+// where that is empty; false: it is too long, and cut.
+bool bl_shadow_directory(const char *root, char path[BL_SHADOW_PATH]);
+// Opens (and makes) that directory, or one under the next usual place. Where
+// shadows may be run from there: NULL and a handle, else the reason.
 const char *bl_shadow_open_directory(const char *root, int *out);
 
 // Finds or makes the shadow. NULL and a handle to close, else the reason.

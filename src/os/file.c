@@ -37,6 +37,7 @@ static void facts_from_stat(const struct stat *s, struct bl_file_facts *out) {
         .modified = {s->st_mtim.tv_sec, s->st_mtim.tv_nsec},
         .changed = {s->st_ctim.tv_sec, s->st_ctim.tv_nsec},
         .owner = s->st_uid,
+        .group = s->st_gid,
         .mode = s->st_mode & 07777,
         .links = (uint32_t)s->st_nlink,
         .regular = S_ISREG(s->st_mode),

@@ -26,6 +26,7 @@ struct bl_file_facts {
     struct bl_file_time modified; // contents
     struct bl_file_time changed;  // contents or attributes; cannot be set
     uint32_t owner;
+    uint32_t group;
     uint32_t mode; // permission bits, set-user-ID and the like among them
     uint32_t links;
     bool regular;

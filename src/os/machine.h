@@ -17,9 +17,10 @@
 
 // Files that an administrator writes to.
 #define BL_MACHINE_THP "/sys/kernel/mm/transparent_hugepage/"
+#define BL_MACHINE_THP_2MIB BL_MACHINE_THP "hugepages-2048kB/"
 #define BL_MACHINE_COMPACT "/proc/sys/vm/compact_memory"
 
-// THP as the administrator set it.
+// THP of pages of 2 MiB, as the administrator set it.
 enum bl_thp_mode {
     BL_THP_UNKNOWN,
     BL_THP_ALWAYS,
@@ -51,7 +52,8 @@ struct bl_machine {
     bool sys;
     char kernel[65];
     char libc[32];
-    enum bl_thp_mode thp;
+    enum bl_thp_mode thp; // of pages of 2 MiB
+    bool thp_own;         // it is set for these alone
     char thp_defrag[24];
     char thp_shmem[24];
     int64_t thp_huge_bytes; // what one huge page holds

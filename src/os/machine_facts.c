@@ -82,22 +82,35 @@ static bool read_choice(const char *root, const char *path, char *out,
     return true;
 }
 
-static enum bl_thp_mode read_thp_mode(const char *root) {
+// UNKNOWN: the file is not there, or names another mode, such as "inherit".
+static enum bl_thp_mode mode_in(const char *root, const char *file) {
     char word[32];
-    if (!read_choice(root, THP "enabled", word, sizeof word))
-        return exists(root, "/sys/kernel/mm") && !exists(root, THP)
-                   ? BL_THP_ABSENT
-                   : BL_THP_UNKNOWN;
+    if (!read_choice(root, file, word, sizeof word))
+        return BL_THP_UNKNOWN;
     return bl_str_eq(word, "always")    ? BL_THP_ALWAYS
            : bl_str_eq(word, "madvise") ? BL_THP_MADVISE
            : bl_str_eq(word, "never")   ? BL_THP_NEVER
                                         : BL_THP_UNKNOWN;
 }
 
-enum bl_thp_mode bl_machine_thp_mode(void) { return read_thp_mode(""); }
+// Since Linux 6.8 each size may have a mode of its own. *own: ours has.
+static enum bl_thp_mode read_thp_mode(const char *root, bool *own) {
+    const enum bl_thp_mode mode = mode_in(root, BL_MACHINE_THP_2MIB "enabled");
+    *own = mode != BL_THP_UNKNOWN;
+    if (*own)
+        return mode;
+    return exists(root, "/sys/kernel/mm") && !exists(root, THP)
+               ? BL_THP_ABSENT
+               : mode_in(root, THP "enabled");
+}
+
+enum bl_thp_mode bl_machine_thp_mode(void) {
+    bool own;
+    return read_thp_mode("", &own);
+}
 
 static void read_thp(struct bl_machine *m, const char *root) {
-    m->thp = read_thp_mode(root);
+    m->thp = read_thp_mode(root, &m->thp_own);
     read_choice(root, THP "defrag", m->thp_defrag, sizeof m->thp_defrag);
     read_choice(root, THP "shmem_enabled", m->thp_shmem, sizeof m->thp_shmem);
     m->thp_huge_bytes = read_number(root, THP "hpage_pmd_size");

@@ -392,6 +392,22 @@ class All(unittest.TestCase):
             pids = {p["pid"] for p in again["processes"]}
             self.assertLessEqual({one.pid, two.pid}, pids)
 
+    @unittest.skipUnless(ROOT, "needs root to have two programs of a user alone")
+    def test_a_child_that_is_killed_is_left_out(self) -> None:
+        """Of the JSON, too: no comma stands for it."""
+        alone = ["setpriv", "--reuid=64322", "--clear-groups"]
+        with hoard(300, before=alone) as large, hoard(80, before=alone) as small:
+            words = ["--all", "--json", "--min-rss=64M", "--user=64322"]
+            with subprocess.Popen([COMMAND, "attach", *words], stdout=subprocess.PIPE,
+                                  text=True) as attach:
+                children = Path(f"/proc/{attach.pid}/task/{attach.pid}/children")
+                wait_for(lambda: children.read_text() != "")
+                os.kill(int(children.read_text().split()[0]), signal.SIGKILL)
+                out, _ = attach.communicate(timeout=60)
+            pids = [p["pid"] for p in json.loads(out)["processes"]]
+            self.assertIn(small.pid, pids)
+            self.assertNotIn(large.pid, pids)
+
     def test_standard_output_that_takes_nothing(self) -> None:
         into_full = ["sh", "-c", 'exec "$@" >/dev/full', "sh"]
         with hoard(80) as process:
@@ -401,8 +417,27 @@ class All(unittest.TestCase):
                 self.assertEqual(done.returncode, 3, words)
                 self.assertEqual(done.stderr, "bigleaf: cannot write to standard output: "
                                               "No space left on device\n", words)
+            reader, stream = os.pipe()
+            os.close(reader)
+            done = subprocess.run([COMMAND, "attach", "--all", "--user"], stdout=stream,
+                                  stderr=subprocess.PIPE, text=True, check=False)
+            os.close(stream)
+            self.assertEqual((done.returncode, done.stderr),
+                             (3, "bigleaf: cannot write to standard output: Broken pipe\n"))
             closed = run(str(process.pid), before=["sh", "-c", 'exec "$@" >&-', "sh"])
             self.assertEqual((closed.returncode, closed.stderr), (0, ""))
+
+    def test_stopped_before_all_is_done(self) -> None:
+        """By a Ctrl-C that waits already when it begins."""
+        def interrupt() -> None:
+            signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+            os.kill(os.getpid(), signal.SIGINT)
+        with hoard(80) as process:
+            for words in ([str(process.pid)], ["--all", "--user"]):
+                done = subprocess.run([COMMAND, "attach", *words], stdout=subprocess.DEVNULL,
+                                      stderr=subprocess.PIPE, text=True, check=False,
+                                      preexec_fn=interrupt)
+                self.assertEqual((done.returncode, done.stderr), (-signal.SIGINT, ""), words)
 
     def test_nobody_is_large(self) -> None:
         done = run("--all", "--min-rss=1T")

@@ -442,7 +442,8 @@ class Life(unittest.TestCase):
         """What a served program starts is served, but where the runtime is in it."""
         with compiled(START_C, "-static") as program:
             program.write_bytes(program.read_bytes().replace(*WITHOUT_TUNABLE))
-            for setting, served in (("A=1", True), ("BIGLEAF=off", False), ("", True)):
+            for setting, served in (("A=1", True), ("BIGLEAF=off", False),
+                                    ("BIGLEAF=0", False), ("", True)):
                 before = refused(FAULT)
                 with waiting(program, setting, HOARD, "48",
                              options=("--pages=thp",)) as process:

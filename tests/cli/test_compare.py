@@ -3,7 +3,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import pty
+import re
+import signal
 import subprocess
 from pathlib import Path
 
@@ -104,6 +109,14 @@ def test_json_in_the_file_that_is_standard_output(
         )
     assert json.loads(log.read_text())["same_exit"] is True
     assert "output: identical" in done.stderr
+
+
+def test_json_in_the_pipe_that_is_standard_output(bigleaf: Bigleaf) -> None:
+    """The table makes room, as it does for a file and for `-`."""
+    words = ("compare", "--heap=none", "-n1", "--json=/dev/stdout", "true")
+    ended = bigleaf(*words)
+    assert json.loads(ended.out)["same_exit"] is True
+    assert "output: identical" in ended.err
 
 
 def test_first_round_is_dropped(bigleaf: Bigleaf, tmp_path: Path) -> None:
@@ -220,6 +233,22 @@ def test_a_library_that_is_not_there_is_no_variant(bigleaf: Bigleaf) -> None:
     assert "/no/such.so" in ended.err.splitlines()[-1]
 
 
+def test_a_32_bit_program_that_is_started_hinders_no_variant(
+    bigleaf: Bigleaf, tmp_path: Path
+) -> None:
+    """The library is none for that one, whose loader says so."""
+    for bits, status in ((64, 0), (32, 3)):
+        said = (
+            "ERROR: ld.so: object 'x.so' from LD_PRELOAD cannot be preloaded "
+            f"(wrong ELF class: ELFCLASS{bits}): ignored."
+        )
+        tool = script(tmp_path, f'echo "{said}" >&2')
+        ended = bigleaf(
+            "compare", "--heap=none", "-n1", "--variant=x:LD_PRELOAD=", tool
+        )
+        assert ended.status == status, ended.err
+
+
 def test_a_program_that_fails_is_told_of(
     bigleaf: Bigleaf, tmp_path: Path
 ) -> None:
@@ -285,6 +314,40 @@ def test_stopped_early_it_reports_the_whole_rounds(
         assert (new.exists(), old.read_text()) == (False, "old")
 
 
+def test_a_signal_between_two_runs_leaves_the_report(
+    bigleaf: Bigleaf, tmp_path: Path
+) -> None:
+    """While outputs are compared, which takes as long as they are."""
+    tool = script(tmp_path, "head -c 80000000 /dev/zero")
+    file = tmp_path / "json"
+    with subprocess.Popen(
+        [COMMAND, "compare", "--heap=none", "-n50", f"--json={file}", tool],
+        env=bigleaf.environment(), stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True,
+    ) as process:
+        assert process.stderr
+        for line in process.stderr:
+            if line.startswith("run 4 of "):
+                process.send_signal(signal.SIGINT)
+                break
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGINT
+    assert "stopped by signal 2" in err
+    assert "1 round, one more to warm up" in out
+    assert len(json.loads(file.read_text())["runs"]) == 2
+
+
+@pytest.mark.parametrize("number", [6, 10])
+def test_a_signal_that_ends_the_program_ends_the_comparison(
+    bigleaf: Bigleaf, tmp_path: Path, number: int
+) -> None:
+    """Whatever it is that somebody sends: timeout -s ABRT, or -s USR1."""
+    tool = script(tmp_path, f"(kill -{number} $PPID); exec sleep 60")
+    ended = bigleaf("compare", "--heap=none", "-n1", tool)
+    assert ended.status == 128 + number
+    assert f"stopped by signal {number}" in ended.err
+
+
 def test_nohup_is_heeded(bigleaf: Bigleaf, tmp_path: Path) -> None:
     tool = script(tmp_path, "kill -HUP $PPID; sleep 0.1")
     ended = bigleaf(
@@ -302,6 +365,38 @@ def test_table_and_progress(bigleaf: Bigleaf, tmp_path: Path) -> None:
         assert head in ended.out
     assert "output: identical" in ended.out
     assert "exit status: the same, 0" in ended.out
+
+
+def on_a_narrow_terminal(bigleaf: Bigleaf, *words: str) -> str:
+    """What a comparison shows on one of 20 columns."""
+    ours, theirs = pty.openpty()
+    line = 'stty cols 20; exec "$0" compare --heap=none -n1 "$@"'
+    with subprocess.Popen(
+        ["sh", "-c", line, COMMAND, *words],
+        env=bigleaf.environment({"TERM": "xterm"}),
+        stdin=theirs, stdout=theirs, stderr=theirs,
+    ):
+        os.close(theirs)
+        shown = b""
+        with contextlib.suppress(OSError):  # all have closed it
+            while piece := os.read(ours, 4096):
+                shown += piece
+    os.close(ours)
+    return shown.decode()
+
+
+def test_progress_is_one_line_that_is_taken_away(
+    bigleaf: Bigleaf, tmp_path: Path
+) -> None:
+    shown = on_a_narrow_terminal(bigleaf, "--variant=of-long-name:X=1", "true")
+    lines = re.findall("\r\033\\[K([^\r]*)", shown)
+    assert "run 3 of 6: of-long" in lines
+    assert max(map(len, lines[:12])) < 20
+    bad = tmp_path / "bad"
+    bad.write_text("#!/no/such/interpreter\n")
+    bad.chmod(0o755)
+    shown = on_a_narrow_terminal(bigleaf, str(bad))
+    assert "\r\033[Kbigleaf compare: " in shown
 
 
 def test_json_on_standard_output(bigleaf: Bigleaf) -> None:

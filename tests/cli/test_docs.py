@@ -183,6 +183,8 @@ def test_completion_knows_values_that_stand_apart() -> None:
     assert completions("align", "-o", "x", "--un") == {"--undo"}
     assert completions("compare", "-n", "") == set()
     assert completions("help", "do") == {"doctor"}
+    variant = ("--variant", "=", "jemalloc", ":", "LD_PRELOAD", "=", "x,y")
+    assert completions("compare", *variant, "--js") == {"--json="}
 
 
 def test_completion_offers_files_where_files_are_meant(tmp_path: Path) -> None:

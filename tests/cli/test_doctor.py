@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import Bigleaf
+from conftest import Bigleaf, one_line
 
 HEALTHY = {
     "proc/self/status": "Name:\tx\nSeccomp:\t0\n",
@@ -80,6 +81,36 @@ def test_thp_never_names_the_command(bigleaf: Bigleaf, tmp_path: Path) -> None:
     )
     assert finding(report, "THP mode is never")["remedy"] == remedy
     assert report["verdict"].endswith(remedy)
+
+
+@pytest.mark.parametrize(
+    ("of_all", "of_2_mib", "mode"),
+    [
+        ("madvise", "inherit", "madvise"),
+        ("never", "inherit", "never"),
+        ("madvise", "never", "never"),
+        ("never", "madvise", "madvise"),
+        ("never", "always", "always"),
+    ],
+)
+def test_the_mode_of_2_mib_counts(
+    bigleaf: Bigleaf, tmp_path: Path, of_all: str, of_2_mib: str, mode: str
+) -> None:
+    """Linux 6.8 and later have one for each size."""
+    thp = "sys/kernel/mm/transparent_hugepage/"
+    status, report = diagnose(
+        bigleaf,
+        tmp_path,
+        **{
+            thp + "enabled": f"[{of_all}]\n",
+            thp + "hugepages-2048kB/enabled": f"always [{of_2_mib}]\n",
+        },
+    )
+    assert report["thp_enabled"] == mode
+    assert status == (3 if mode == "never" else 0)
+    if mode == "never":
+        folder = "" if of_2_mib == "inherit" else "hugepages-2048kB/"
+        assert report["verdict"].endswith(f"tee /{thp}{folder}enabled")
 
 
 def test_pool_serves_where_thp_is_never(
@@ -163,6 +194,16 @@ def test_cgroup_limits_v1_and_v2(bigleaf: Bigleaf, tmp_path: Path) -> None:
     )
     assert report["cgroup_version"] == 1
     assert report["cgroup_limit_bytes"] == 512 << 20
+
+
+def test_a_limit_whose_usage_is_not_told(
+    bigleaf: Bigleaf, tmp_path: Path
+) -> None:
+    limit = {"sys/fs/cgroup/memory.max": "67108864\n"}
+    _, report = diagnose(bigleaf, tmp_path, **limit)
+    assert report["cgroup_usage_bytes"] is None
+    said = finding(report, "memory cgroup (v2)")["text"]
+    assert said.endswith("limit 64 MiB; a huge page is charged whole")
 
 
 def test_scarce_contiguous_memory(bigleaf: Bigleaf, tmp_path: Path) -> None:
@@ -259,6 +300,9 @@ def test_refusals_are_found(bigleaf: Bigleaf, programs: Path) -> None:
             pytest.skip("no seccomp filter can be set here")
         report = json.loads(ended.out)
         assert report["tried"]["madvise_errno"] == number
+        assert finding(report, "MADV_COLLAPSE")["text"].endswith(
+            os.strerror(number)
+        )
         assert report["tried"]["thp_disabled"] is None
         assert report["seccomp"] == 2
     ended = bigleaf("doctor", "--json", before=(refuse, "KILL"))
@@ -272,6 +316,20 @@ def test_address_space_limit_is_found(bigleaf: Bigleaf) -> None:
         "doctor", before=("sh", "-c", 'ulimit -v 65536; exec "$0" "$@"')
     )
     assert "address space is limited to 64 MiB" in ended.out
+
+
+def test_a_folder_that_cannot_be_cleaned_is_named(
+    bigleaf: Bigleaf, tmp_path: Path
+) -> None:
+    folder = tmp_path / f"bigleaf-{os.geteuid()}"
+    folder.mkdir(mode=0o777)
+    folder.chmod(0o777)
+    ended = bigleaf(
+        "doctor", "--clean", env={"BIGLEAF_SHADOW_DIR": str(tmp_path)}
+    )
+    assert ended.status == 3
+    said = f"bigleaf doctor: {folder}: the shadow directory is open to other users"
+    assert one_line(ended.err) == said
 
 
 def test_program_is_described(bigleaf: Bigleaf, library: str) -> None:

@@ -197,6 +197,17 @@ def test_no_room_for_the_report(
     assert "is not whole: File too large" in one_line(ended.err)
 
 
+def test_no_room_for_a_comparison(bigleaf: Bigleaf, tmp_path: Path) -> None:
+    limit = ("sh", "-c", 'ulimit -f 0; exec "$0" "$@"')
+    ended = bigleaf(
+        "compare", "--heap=none", "-n1", f"--json={tmp_path}/json", "true",
+        before=limit,
+    )
+    assert ended.status == 3
+    assert "output: identical" in ended.out
+    assert "is not whole: File too large" in ended.err
+
+
 def test_no_room_for_a_line(
     bigleaf: Bigleaf, library: str, tmp_path: Path
 ) -> None:

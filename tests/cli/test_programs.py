@@ -23,9 +23,16 @@ def test_static_glibc_takes_large_blocks_from_its_break(
     if "GLIBC_TUNABLES" not in ended.out:
         pytest.skip("the static glibc here has no tunable for huge pages")
     assert f"GLIBC_TUNABLES={threshold}1073741824:glibc" in ended.out
-    for pages in ("hugetlb", "base"):
+    for pages, value in (("hugetlb", 2), ("base", 0)):
         ended = bigleaf("run", f"--pages={pages}", "--dry-run", static)
         assert threshold not in ended.out
+        assert f"glibc.malloc.hugetlb={value} " in ended.out
+        by_variable = {"BIGLEAF_PAGES": pages}
+        ended = bigleaf("run", "--dry-run", static, env=by_variable)
+        assert threshold not in ended.out
+        assert f"glibc.malloc.hugetlb={value} " in ended.out
+    ended = bigleaf("run", "--dry-run", static, env={"BIGLEAF_PAGES": "all"})
+    assert "glibc.malloc.hugetlb=1 " in ended.out
     ended = bigleaf(
         "run",
         "--dry-run",
@@ -49,6 +56,21 @@ def test_static_program_gets_the_tunable_or_a_reason(
         bigleaf
     ):
         assert report["regions"]["heap"]["huge_bytes"] > 16 << 20
+
+
+def test_an_app_image_has_the_runtime_for_what_it_holds(
+    bigleaf: Bigleaf, library: str, programs: Path, tmp_path: Path
+) -> None:
+    image = tmp_path / "solver.AppImage"
+    start = bytearray((programs / "cli_grow_static").read_bytes())
+    start[8:11] = b"AI\x02"
+    image.write_bytes(start)
+    image.chmod(0o755)
+    ended = bigleaf("run", "--dry-run", image)
+    assert ended.out == f"env LD_PRELOAD={library} {image}\n"
+    ended = bigleaf("doctor", image)
+    assert ", AppImage\n" in ended.out
+    assert "heap by      bigleaf: preloaded" in ended.out
 
 
 def test_program_with_its_own_malloc_runs_as_it_is(

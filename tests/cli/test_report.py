@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -34,6 +35,53 @@ def test_a_file_keeps_its_report_where_nothing_ran(
     assert not new.exists()
     assert bigleaf("run", f"--report={old}", "true").status == 0
     assert old.read_text().startswith("bigleaf: true\n")
+
+
+def test_no_message_goes_into_the_report(
+    bigleaf: Bigleaf, tmp_path: Path
+) -> None:
+    """Where standard error is closed and the file could take its place."""
+    report, program = tmp_path / "report", tmp_path / "program"
+    report.write_text("old")
+    program.write_text("#!/no/such/interpreter\n")
+    program.chmod(0o755)
+    ended = bigleaf(
+        "run", "--heap=none", f"--report={report}", program,
+        before=("sh", "-c", 'exec "$0" "$@" 2>&-'),
+    )
+    assert ended.status == 127
+    assert report.read_text() == "old"
+
+
+@pytest.mark.parametrize("stream", [1, 2])
+def test_a_socket_takes_the_report(bigleaf: Bigleaf, stream: int) -> None:
+    ours, theirs = socket.socketpair()
+    streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    name = "stdout" if stream == 1 else "stderr"
+    streams[name] = theirs
+    done = subprocess.run(
+        [COMMAND, "run", "--heap=none", f"--report=/dev/{name}", "true"],
+        env=bigleaf.environment(), check=False, **streams,
+    )
+    theirs.close()
+    with ours, ours.makefile() as said:
+        assert said.readline() == "bigleaf: true\n"
+    assert done.returncode == 0
+
+
+def test_a_descriptor_takes_the_report_behind_what_it_holds(
+    bigleaf: Bigleaf, tmp_path: Path
+) -> None:
+    log = tmp_path / "log"
+    log.write_text("before\n")
+    line = f'exec "$0" run --heap=none --report=/dev/fd/5 true 5>>{log}'
+    subprocess.run(
+        ["sh", "-c", line, COMMAND], env=bigleaf.environment(), check=True
+    )
+    assert log.read_text().startswith("before\nbigleaf: true\n")
+    ended = bigleaf("run", "--heap=none", "--report=/dev/fd/77", "true")
+    assert ended.status == 3
+    assert one_line(ended.err).endswith("/dev/fd/77: Bad file descriptor")
 
 
 @pytest.mark.parametrize("stream", [1, 2])
@@ -145,24 +193,42 @@ def test_a_path_that_the_kernel_would_not_take_is_told(library: str) -> None:
     )
 
 
-def test_base_pages_say_so(
-    bigleaf: Bigleaf, library: str, programs: Path, tmp_path: Path
+def test_a_program_may_run_in_another_folder(
+    bigleaf: Bigleaf, library: str, tmp_path: Path
 ) -> None:
-    report = report_of(
-        bigleaf,
-        tmp_path,
-        "--pages=base",
-        str(programs / "cli_grow"),
-        "16",
-        "exit",
+    """Than the one that TMPDIR is told from."""
+    report = tmp_path / "report"
+    (tmp_path / "here").mkdir()
+    ended = bigleaf(
+        "run", "--json", f"--report={report}", "sh", "-c", "cd / && true",
+        env={"TMPDIR": "here"}, cwd=tmp_path,
     )
+    assert ended.status == 0, ended.err
+    assert len(json.loads(report.read_text())["processes"]) == 1
+    assert list((tmp_path / "here").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "env"),
+    [(("--pages=base",), {}), ((), {"BIGLEAF_PAGES": "base"})],
+)
+def test_base_pages_say_so(
+    bigleaf: Bigleaf,
+    library: str,
+    programs: Path,
+    tmp_path: Path,
+    words: tuple[str, ...],
+    env: dict[str, str],
+) -> None:
+    grow = (str(programs / "cli_grow"), "16", "exit")
+    report = report_of(bigleaf, tmp_path, *words, *grow, env=env)
     assert report["regions"]["heap"]["huge_bytes"] == 0
     reasons = {
         part["reason"]
         for part in report["fallbacks"]
         if part["region"] == "heap"
     }
-    assert "asked for by --pages=base" in reasons
+    assert "asked for by --pages=base or BIGLEAF_PAGES" in reasons
 
 
 def test_an_empty_pool_is_named(

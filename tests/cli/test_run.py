@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from conftest import COMMAND, Bigleaf, one_line
+from conftest import COMMAND, Bigleaf, one_line, report_of
 
 
 def test_program_keeps_output_status_and_arguments(
@@ -77,6 +77,31 @@ def test_preload_of_the_user_stays_behind_ours(
     )
     ended = bigleaf("run", "--dry-run", "true", env={"LD_PRELOAD": library})
     assert f"LD_PRELOAD={library} " in ended.out
+
+
+def test_a_folder_is_told_by_its_full_path(
+    bigleaf: Bigleaf, tmp_path: Path
+) -> None:
+    words = ("run", "--heap=none", "--shadow-dir=.", "--dry-run", "true")
+    ended = bigleaf(*words, cwd=tmp_path)
+    assert ended.out == f"env BIGLEAF_SHADOW_DIR={tmp_path.resolve()} true\n"
+    ended = bigleaf("run", "--heap=none", "--shadow-dir=", "--dry-run", "true")
+    assert ended.out == "env BIGLEAF_SHADOW_DIR='' true\n"
+
+
+def test_two_runtimes_do_not_meet_in_a_program(
+    bigleaf: Bigleaf, library: str, tmp_path: Path
+) -> None:
+    """One of another build is in LD_PRELOAD, as of an installed Bigleaf."""
+    other = tmp_path / "libbigleaf.so.0"
+    shutil.copy(library, other)
+    report = report_of(bigleaf, tmp_path, "true", env={"LD_PRELOAD": str(other)})
+    assert len(report["processes"]) == 1
+    ended = bigleaf(
+        "run", "--dry-run", "true",
+        env={"LD_PRELOAD": f"libfirst.so:{other} libsecond.so"},
+    )
+    assert f"LD_PRELOAD={library}:libfirst.so:libsecond.so " in ended.out
 
 
 def test_tunables_of_the_user_are_kept(bigleaf: Bigleaf) -> None:

@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import pty
 import re
 import select
+import shutil
 import signal
 import subprocess
 import time
@@ -135,6 +137,42 @@ def test_a_signal_sent_to_the_command_reaches_the_program(
     out, _ = process.communicate(timeout=PATIENCE)
     assert out == "got\n"
     assert process.returncode == 9
+
+
+ODD = [signal.SIGABRT, signal.SIGPIPE, signal.SIGSYS, signal.SIGRTMIN + 3]
+
+
+@pytest.mark.parametrize("to_group", [False, True])
+@pytest.mark.parametrize("number", ODD)
+def test_no_signal_ends_the_command_without_its_program(
+    bigleaf: Bigleaf, tmp_path: Path, number: int, to_group: bool
+) -> None:
+    """As timeout -s ABRT sends it, or a scheduler a real-time signal."""
+    report = tmp_path / "report"
+    options = ("--heap=none", f"--report={report}")
+    process = start(bigleaf, options, "sh", "-c", "echo up; exec sleep 1000")
+    assert process.stdout and process.stdout.readline() == "up\n"
+    (os.killpg if to_group else os.kill)(process.pid, number)
+    process.communicate(timeout=PATIENCE)
+    assert process.returncode == -number
+    assert f"(signal {int(number)}, " in report.read_text()
+
+
+def test_a_signal_keeps_its_value(bigleaf: Bigleaf) -> None:
+    python = shutil.which("python3", path="/usr/bin:/bin")
+    if not python:
+        pytest.skip("no python3 of the system's")
+    script = (
+        "import signal; signal.pthread_sigmask(signal.SIG_BLOCK, [40]); "
+        "print('up', flush=True); info = signal.sigwaitinfo([40]); "
+        "print(info.si_code)"
+    )
+    process = start(bigleaf, WATCHED, python, "-c", script)
+    assert process.stdout and process.stdout.readline() == "up\n"
+    queue = ctypes.CDLL(None, use_errno=True).sigqueue
+    assert queue(process.pid, 40, ctypes.c_void_p(7)) == 0
+    out, _ = process.communicate(timeout=PATIENCE)
+    assert (out, process.returncode) == ("-1\n", 0)  # SI_QUEUE
 
 
 @pytest.mark.parametrize("options", [WATCHED, DIRECT])

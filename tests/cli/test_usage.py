@@ -77,6 +77,10 @@ WRONG = [
         "bigleaf compare: wrong pattern '(' for --ignore: Unmatched ( or \\(",
     ),
     (
+        ("compare", "--ignore=", "true"),
+        "bigleaf compare: --ignore= needs a pattern",
+    ),
+    (
         ("compare", "--variant=x", "true"),
         "bigleaf compare: wrong value 'x' for --variant: NAME:VAR=VALUE,...",
     ),
@@ -177,7 +181,48 @@ def test_broken_file_is_126(bigleaf: Bigleaf, tmp_path: Path) -> None:
     for options in ((), ("--report",)):
         ended = bigleaf("run", "--heap=none", *options, str(bad))
         assert ended.status == 127, ended.err
-        one_line(ended.err)
+        said = one_line(ended.err)
+        assert said.endswith("its interpreter /no/such/interpreter is not there")
+
+
+@pytest.mark.parametrize("options", [(), ("--report=/dev/null",)])
+def test_no_shell_reads_what_is_no_text(
+    bigleaf: Bigleaf, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    """A program for another machine, and something else with zero bytes."""
+    foreign, other = tmp_path / "foreign", tmp_path / "other"
+    aarch64 = bytearray(Path("/bin/true").read_bytes())
+    aarch64[18:20] = b"\xb7\0" if os.uname().machine == "x86_64" else b"\x3e\0"
+    foreign.write_bytes(aarch64)
+    other.write_bytes(b"echo \0 read\n")
+    for file, reason in (
+        (foreign, ", this machine is "), (other, "Exec format error"),
+    ):
+        file.chmod(0o755)
+        try:
+            subprocess.run([file], check=False)
+        except OSError:
+            pass
+        else:
+            pytest.skip("this kernel executes it")
+        ended = bigleaf("run", "--heap=none", *options, str(file))
+        assert ended.status == 126, ended.err
+        assert reason in one_line(ended.err)
+
+
+def test_a_missing_interpreter_of_a_program_is_named(
+    bigleaf: Bigleaf, tmp_path: Path
+) -> None:
+    """As of a 32-bit program, or one of musl, on a machine without these."""
+    program = tmp_path / "program"
+    elf = Path("/bin/true").read_bytes()
+    loader = elf[elf.index(b"/lib"):].split(b"\0")[0]
+    program.write_bytes(elf.replace(loader, b"/no" + loader[3:]))
+    program.chmod(0o755)
+    ended = bigleaf("run", "--heap=none", str(program))
+    assert ended.status == 127
+    missing = f"its interpreter /no{loader[3:].decode()} is not there"
+    assert one_line(ended.err).endswith(missing)
 
 
 @pytest.mark.parametrize("command", ["run", "compare"])

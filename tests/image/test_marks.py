@@ -8,9 +8,11 @@ import filecmp
 import os
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 from image_kit import (UNIT, Checks, bigleaf, coverage_of, environment, forget_cache,
@@ -76,15 +78,36 @@ def look_shared(program: Path, env: dict[str, str]) -> tuple[bool, str]:
     return good, "align: huge and shared, by the mark alone"
 
 
+def interrupt(checks: Checks, scratch: Path, original: Path) -> None:
+    """A file that takes long: it is large, and all holes."""
+    large = scratch / "large"
+    shutil.copy2(original, large)
+    os.truncate(large, 4 << 30)
+    with subprocess.Popen([bigleaf(), "align", large]) as process:
+        while process.poll() is None and not list(scratch.glob("large.*")):
+            time.sleep(0.001)
+        process.send_signal(signal.SIGINT)
+    left = [p.name for p in scratch.glob("large.*")]
+    checks.expect(process.returncode == -signal.SIGINT and not left
+                  and large.stat().st_size == 4 << 30,
+                  f"align: Ctrl-C leaves nothing behind {left}")
+    large.unlink()
+
+
 def files(checks: Checks, scratch: Path) -> None:
     program = generate_program(scratch, "program", 8, ["-pie", "-fPIE"])
+    if os.geteuid() == 0:
+        os.chown(program, 12345, 54321)
     original = scratch / "original"
     shutil.copy2(program, original)
+    owners = (program.stat().st_uid, program.stat().st_gid)
     expected = subprocess.run([program], stdin=subprocess.DEVNULL, capture_output=True,
                               check=True).stdout
     checks.expect(align(program).returncode == 0, "align: in place")
     checks.expect(not filecmp.cmp(program, original, False), "align: something changed")
     checks.expect(program.stat().st_mode == original.stat().st_mode, "align: mode kept")
+    checks.expect((program.stat().st_uid, program.stat().st_gid) == owners,
+                  "align: owner and group kept")
     checks.expect("marked already" in align(program).stderr, "align: a second time is refused")
     output = subprocess.run([program], stdin=subprocess.DEVNULL, capture_output=True,
                             check=True).stdout
@@ -121,6 +144,7 @@ def files(checks: Checks, scratch: Path) -> None:
         checks.expect(cut.returncode == 3 and f"{name}: cannot write: File too large" in cut.stderr
                       and filecmp.cmp(program, original, False),
                       "align: a limit on files' sizes is named, and all is as before")
+    interrupt(checks, scratch, original)
     for path, what in ((Path(sys.executable).parent, "a directory"), (Path(__file__), "no ELF"),
                        (scratch / "none", "no file")):
         checks.expect(align(path).returncode == 2, f"align: {what} is refused")

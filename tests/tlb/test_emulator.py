@@ -431,6 +431,17 @@ def test_an_emulator_without_plugins_is_named(tmp_path: Path) -> None:
 
 
 @emulated
+def test_a_script_of_the_working_folder_is_no_option(tmp_path: Path) -> None:
+    """Where PATH finds it there, as an empty part of it says."""
+    script = tmp_path / "-c"
+    script.write_text('#!/bin/sh\necho "$0" "$@"\n')
+    script.chmod(0o755)
+    path = {"PATH": f":{os.environ['PATH']}"}
+    done = run("--by=emulator", "--", "-c", "exit 5", env=path, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "./-c exit 5\n")
+
+
+@emulated
 def test_what_cannot_be_emulated_is_told(tmp_path: Path) -> None:
     odd = tmp_path / "odd"
     odd.write_bytes(b"\x7fELF\x01\x01\x01" + bytes(57))
@@ -447,6 +458,43 @@ def test_nothing_is_left_behind(tmp_path: Path) -> None:
         "--by=emulator", WALKER, "fork", "10", env={"TMPDIR": str(tmp_path)}
     )
     assert done.returncode == 7
+    assert list(tmp_path.iterdir()) == []
+
+
+@emulated
+def test_a_reader_that_has_gone_changes_no_status(tmp_path: Path) -> None:
+    """As of a pager that was left."""
+    reader, stream = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [COMMAND, "tlb", "--by=emulator", WALKER, "fork", "10"],
+        env=dict(os.environ, TMPDIR=str(tmp_path)), stdout=subprocess.DEVNULL,
+        stderr=stream, check=False,
+    )
+    os.close(stream)
+    assert done.returncode == 7
+    assert list(tmp_path.iterdir()) == []
+
+
+@emulated
+def test_closed_standard_error_leaves_the_files(tmp_path: Path) -> None:
+    file = tmp_path / "tlb.json"
+    line = 'exec "$0" tlb --by=emulator --json="$1" "$2" fork 10 2>&-'
+    done = subprocess.run(["sh", "-c", line, COMMAND, file, WALKER], check=False)
+    assert done.returncode == 7
+    assert json.loads(file.read_text())["exit_status"] == 7
+
+
+@emulated
+def test_no_room_is_told_from_no_plug_in(tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["sh", "-c", 'ulimit -f 32; exec "$0" tlb --by=emulator true', COMMAND],
+        env=dict(os.environ, TMPDIR=str(tmp_path)), capture_output=True, text=True,
+        check=False,
+    )
+    assert done.returncode == 3
+    assert done.stderr.count("\n") == 1
+    assert f"no room for what is counted in {tmp_path}/" in done.stderr
     assert list(tmp_path.iterdir()) == []
 
 

@@ -301,6 +301,18 @@ def test_shared_libraries_get_no_malloc(
     assert added(compiler, *word.split(), "a.o") == {"bigleaf-huge.o"}
 
 
+@pytest.mark.parametrize(
+    ("option", "files"),
+    [("-m32", set()), ("-shared", {"bigleaf-huge.o"}), ("-O2", OURS), ("-c", set())],
+)
+def test_options_may_be_the_compiler_s_own(
+    option: str, files: set[str], compiler: dict[str, str]
+) -> None:
+    """As build systems have them: CC="ccache gcc -m32"."""
+    words = {"BIGLEAF_CC": f"env {compiler['BIGLEAF_CC']} {option} -B x"}
+    assert added(words, "a.o") == files
+
+
 def test_sanitizers_keep_their_malloc(compiler: dict[str, str]) -> None:
     ended = run(COMMAND, "cc", "-fno-sanitize=address",
                 "-fsanitize=undefined,address", "a.c", env=compiler)  # fmt: skip
