@@ -17,7 +17,9 @@
 //
 // What one costs is measured by the CPU time of its first touch. Where the
 // kernel reports its free pages, a price is assumed until that much has been
-// earned; elsewhere one is touched at once. While it costs no more than base
+// earned, or the heap is small no more: right after others have ended huge pages
+// are cheap there too, and not to know it would cost a long run more than one of
+// them. Elsewhere one is touched at once. While it costs no more than base
 // pages do, units are huge at once, and one of eight is measured, more of them
 // while that is news. Where it costs more, a unit for which there is no budget
 // is *deferred*: base pages are advised for it. The heap *buys* it, by
@@ -103,11 +105,21 @@ static uint64_t beyond_base(uint64_t ns) {
     return ns > CHEAP_NS ? ns - CHEAP_NS : 0;
 }
 
+// Once, where the price is only assumed.
+static bool is_worth_a_look(void) {
+    static bool looked;
+    if (looked || bl_load_relaxed(&bl_stats.huge_price_us) != 0 ||
+        bl_load_relaxed(&bl_stats.units_now) < BL_SMALL_HEAP_UNITS)
+        return false;
+    looked = true;
+    return true;
+}
+
 static bool wants_sample(void) {
     if (!is_limited())
         return false;
     if (is_dear()) // what was bought since may tell that it is cheap
-        return can_pay(beyond_base(price_ns));
+        return is_worth_a_look() || can_pay(beyond_base(price_ns));
     return unmeasured >= interval;
 }
 

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define N 40
+#define SMALL BL_SMALL_HEAP_UNITS
 #define PERCENT 2
 #define DEAR_US 7000
 
@@ -165,27 +166,39 @@ TEST(a_small_heap_earns_little) {
     expect_size_eq(deferred(), waiting - bought());
 }
 
-TEST(where_free_pages_are_reported_nothing_is_touched_unearned) {
-    void *units[N];
+TEST(where_free_pages_are_reported_a_small_heap_touches_nothing_unearned) {
     fake_os_set_reporting(true);
     start_at(BL_BACKING_AUTO, DEAR_US);
-    take(units);
+    for (int i = 0; i < SMALL; i++)
+        unit();
     expect_size_eq(price_us(), 0);
-    expect_true(deferred() >= N - 4); // but for the first
-    run_ms(2000);                     // 40 ms: the first at 8, and 7 each
+    expect_true(deferred() >= SMALL - 4); // but for the first
+    run_ms(2000);                         // 40 ms: the first at 8, and 7 each
     expect_size_eq(price_us(), DEAR_US);
     expect_true(bought() >= 4 && bought() <= 5);
 }
 
-TEST(what_is_cheap_all_the_same_is_found_out) {
+TEST(there_a_large_heap_looks_once) {
+    void *units[N];
+    fake_os_set_reporting(true);
+    start_at(BL_BACKING_AUTO, DEAR_US);
+    take(units);
+    take(units);
+    expect_size_eq(price_us(), DEAR_US);
+    expect_true(deferred() >= 2 * N - 4 - 1);
+    run_ms(2000); // 40 ms, 6 of them for the look
+    expect_true(bought() >= 4 && bought() <= 5);
+}
+
+TEST(what_is_cheap_there_all_the_same_is_found_out) {
     void *units[N];
     fake_os_set_reporting(true);
     start_at(BL_BACKING_AUTO, 300);
     take(units);
-    run_ms(2000);
+    expect_size_eq(price_us(), 300);
+    expect_true(deferred() <= SMALL);
     const uint64_t before = ever_deferred();
     take(units);
-    expect_size_eq(price_us(), 300);
     expect_size_eq(ever_deferred(), before);
     run_ms(1000);
     expect_size_eq(deferred(), 0);
