@@ -99,17 +99,17 @@ def contradict(one: str, other: str) -> bool:
     return said[0] != said[1]
 
 
-def contradiction(records: list[dict], record: dict) -> dict | None:
-    """An earlier run of the same instance and category that says otherwise."""
-    if not record["answer"]:
-        return None
-    for other in records:
-        if other["instance"] == record["instance"] and other["set"] == record["set"] \
-                and other["purpose"] == record["purpose"] == "measure" and other["answer"] \
-                and other["category"] == record["category"] \
-                and contradict(other["answer"], record["answer"]):
-            return other
-    return None
+def contradictions(records: list[dict], record: dict) -> list[dict]:
+    """All earlier runs of the same instance and category that say otherwise,
+    but for those that are refuted: they say nothing any more."""
+    same = ("set", "purpose", "category")
+    if not record["answer"] or record["purpose"] != "measure":
+        return []
+    return [other for other in records  # the instance first, for there are many
+            if other["instance"] == record["instance"] and other["answer"]
+            and all(other[key] == record[key] for key in same)
+            and not other["status"].startswith("wrong answer")
+            and contradict(other["answer"], record["answer"])]
 
 
 def first_of(*names: str) -> str | None:

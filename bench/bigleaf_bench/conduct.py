@@ -238,15 +238,16 @@ def need_one_that_ran(records: list[dict]) -> None:
 
 
 def keep(record: dict, journal: Journal, voice: Voice, keep_going: bool) -> None:
-    """Into the journal, with the earlier record that it refutes; a wrong
+    """Into the journal, with the earlier records that it refutes; a wrong
     answer ends the campaign."""
-    record, refuted = execute.held_against(record, journal.records)
-    journal.append(record)
-    if refuted:
-        journal.append(refuted, amended=True)
+    with journal.mutex:  # of two that differ one must see the other
+        record, refuted = execute.held_against(record, journal.records)
+        journal.append(record)
+        for other in refuted:
+            journal.append(other, amended=True)
     voice.done(record)
     if not keep_going:
-        stop_if_wrong([record, *([refuted] if refuted else [])])
+        stop_if_wrong([record, *refuted])
 
 
 def stop_if_wrong(records: list[dict]) -> None:

@@ -219,26 +219,26 @@ def settled(record: dict, status: str, verdict: checks.Judged, text: str) -> dic
             "valid": status == "ok" and not record["objection"], **tail}
 
 
-def held_against(record: dict, others: list[dict]) -> tuple[dict, dict | None]:
-    """The record, and an earlier one that changes with it: where two answers
-    differ, the one that was checked is right, else nobody knows."""
-    other = checks.contradiction(others, record) if record["status"] == "ok" else None
-    if not other:
-        return record, None
-    here = f"{record['tool']}, {record['variant']}: {record['answer']}"
-    there = f"{other['tool']}, {other['variant']}: {other['answer']}"
-    if other["checked"] and not record["checked"]:
-        return refuted(record, f"wrong answer ({here}; {there}, checked by "
-                       f"{other['checked']})"), None
-    if record["checked"] and not other["checked"]:
-        return record, refuted(other, f"wrong answer ({there}; {here}, checked by "
-                               f"{record['checked']})")
-    return (refuted(record, f"contradiction ({here}; {there})"),
-            refuted(other, f"contradiction ({there}; {here})"))
+def held_against(record: dict, others: list[dict]) -> tuple[dict, list[dict]]:
+    """The record, and the earlier ones that change with it: where answers
+    differ, those that were checked are right, else nobody knows."""
+    differ = checks.contradictions(others, record) if record["status"] == "ok" else []
+    if not differ:
+        return record, []
+    right = [other for other in differ if other["checked"]]
+    if record["checked"] and not right:
+        return record, [refuted(other, "wrong answer", record) for other in differ]
+    if right and not record["checked"]:
+        return refuted(record, "wrong answer", right[0]), []
+    return (refuted(record, "contradiction", differ[0]),
+            [refuted(other, "contradiction", record) for other in differ
+             if other["status"] == "ok"])
 
 
-def refuted(record: dict, status: str) -> dict:
-    return {**record, "status": status, "valid": False}
+def refuted(record: dict, word: str, by: dict) -> dict:
+    here, there = (f"{r['tool']}, {r['variant']}: {r['answer']}" for r in (record, by))
+    checked = f", checked by {by['checked']}" if word == "wrong answer" else ""
+    return {**record, "status": f"{word} ({here}; {there}{checked})", "valid": False}
 
 
 def read_answer(job: Job, end: answers.Ended) -> answers.Answer:

@@ -36,7 +36,7 @@ class Journal:
 
     def __init__(self, folder: Path):
         self.folder, self.path = folder, folder / "runs.jsonl"
-        self.mutex = threading.Lock()
+        self.mutex = threading.RLock()
         folder.mkdir(parents=True, exist_ok=True)
         self.file = self.path.open("a+b")
         try:
