@@ -65,7 +65,7 @@ def work(block: Block, context: execute.Context) -> int:
     limits = context.campaign.limits
     machine = measure.probe(context.campaign.isolation)
     cores = sorted(os.sched_getaffinity(0))[:limits.cores]
-    runner = measure.Runner(machine, limits, cores, context.folder)
+    runner = measure.Runner(machine, limits, cores, context.folder, context.campaign.time)
     try:
         for job in block:
             path = part(context.folder, job)

@@ -174,8 +174,8 @@ class Local:
         write_notes(context.folder, {"machine": machine.__dict__})
         cores = (measure.core_sets(options.workers, campaign.limits.cores)
                  if machine.cores else [None] * options.workers)
-        self.runners = [measure.Runner(machine, campaign.limits, c, context.folder)
-                        for c in cores]
+        self.runners = [measure.Runner(machine, campaign.limits, c, context.folder,
+                                       campaign.time) for c in cores]
         self.stop = threading.Event()
         self.signal = 0
         self.failure: BaseException | None = None

@@ -172,7 +172,7 @@ def judged(job: Job, record: dict, measured: Measured, text: str, scratch: Path,
     """The record with its status, its answer, and whether it may be counted."""
     exit_status = measured.exit_status
     answer = read_answer(job, answers.Ended(exit_status, text, scratch / "answer"))
-    status = ended(measured, text, answer.text, context.folder, context.campaign.time)
+    status = ended(measured, text, answer.text, context.folder)
     verdict = checks.Judged()
     if status == "ok" and job.purpose != PROOF and context.campaign.checks.models:
         verdict = checks.judge(answer, job.instance, decide)
@@ -254,13 +254,13 @@ def read_answer(job: Job, end: answers.Ended) -> answers.Answer:
     return answers.of_benchexec(adapter.determine_result(run_), job.instance.format)
 
 
-def ended(measured: Measured, text: str, answer: str, folder: Path, time: str = "cpu") -> str:
+def ended(measured: Measured, text: str, answer: str, folder: Path) -> str:
     """The status of a run before its answer is judged."""
     if NO_SPACE in text[-TAIL:] or shutil.disk_usage(folder).free < LEAST_FREE:
         return "disk full"
     if measured.termination == "memory":
         return "out of memory"
-    if measured.termination.startswith("walltime") and measured.cpu_limited and time == "cpu":
+    if measured.termination.startswith("walltime") and measured.cpu_limited:
         # Its own limit would have ended it, had it run: it waited, or the machine did.
         return f"stalled (it had {measured.cpu_seconds:.1f} s of the processor)"
     if measured.termination.startswith(("cputime", "walltime")):

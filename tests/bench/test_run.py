@@ -120,12 +120,26 @@ def test_what_a_run_left_is_ended_with_it(bench):
     wait_for(lambda: not os.path.exists(f"/proc/{left}"))  # buried by who took it in
 
 
-@pytest.mark.parametrize(("limited", "time", "status"), [
-    (True, "cpu", "stalled (it had 6.5 s of the processor)"), (True, "wall", "timeout"),
-    (False, "cpu", "timeout")])
-def test_a_machine_that_stood_still_is_no_timeout(tmp_path, limited, time, status):
+@pytest.mark.parametrize(("limited", "status"), [
+    (True, "stalled (it had 6.5 s of the processor)"), (False, "timeout")])
+def test_a_machine_that_stood_still_is_no_timeout(tmp_path, limited, status):
     measured = Measured(6.5, 150.0, None, None, 15, "walltime", "", limited)
-    assert execute.ended(measured, "", "", tmp_path, time) == status
+    assert execute.ended(measured, "", "", tmp_path) == status
+
+
+COUNTS = "i=0; while [ $i -lt 1000000 ]; do i=$((i + 1)); done; exit 20"
+
+
+@pytest.mark.parametrize(("time", "seconds", "command", "termination"), [
+    ("cpu", 0.1, COUNTS, "cputime"), ("cpu", 0.1, "sleep 0.5", ""),
+    ("wall", 0.3, "sleep 60", "walltime"), ("wall", 30, "exit 20", "")])
+def test_who_is_late_without_a_cgroup_is_late(tmp_path, time, seconds, command, termination):
+    """It would count as solved, and its rival that was ended as faster."""
+    runner = Runner(Machine(False, False, False, False, "none"), Limits(), None, tmp_path, time)
+    measured = runner.run(["/bin/sh", "-c", command], tmp_path / "out", seconds, {})
+    runner.close()
+    assert measured.termination == termination and not measured.cpu_limited
+    assert measured.wall_seconds < 60
 
 
 @pytest.mark.parametrize(("exit_status", "number", "termination", "text", "status"), [
