@@ -265,23 +265,30 @@ def ended(measured: Measured, text: str, answer: str, folder: Path) -> str:
         return f"stalled (it had {measured.cpu_seconds:.1f} s of the processor)"
     if measured.termination.startswith(("cputime", "walltime")):
         return "timeout"
-    if answer and not measured.signal:
+    number = signal_of(measured)
+    if answer and not number:
         return "ok"
     if OUT_OF_MEMORY.search(text[-TAIL:]):
         return "out of memory"
-    number = measured.signal or (measured.exit_status or 0) - 128
-    if 0 < number <= 64:
+    if number:
         return f"crash (signal {number})"
     return {0: "no answer", 10: "no answer", 20: "no answer", 127: "missing tool (it cannot start)",
             126: "missing tool (it cannot be executed)"}.get(
                 measured.exit_status, f"error (exit status {measured.exit_status})")
 
 
+def signal_of(measured: Measured) -> int:
+    """What ended the program, or, as a shell tells it, a program that it ran; 0:
+    nothing did."""
+    number = measured.signal or (measured.exit_status or 0) - 128
+    return number if 0 < number <= 64 else 0
+
+
 def counted(measured: Measured, report: Path, text: str) -> dict:
     """Of a run under `bigleaf tlb`: misses by page size, of the whole run or none."""
     told = read_json(report)
     misses = tlb_misses(told) if told else None
-    if misses is None or measured.termination or measured.signal:
+    if misses is None or measured.termination or signal_of(measured):
         status = ended(measured, text, "", report.parent)
         if measured.exit_status == LACKS or "unknown command" in text:
             status = "missing tool (bigleaf tlb)"

@@ -156,6 +156,13 @@ def test_how_a_run_without_an_answer_ended(tmp_path, exit_status, number, termin
     assert execute.ended(measured, text, "", tmp_path) == status
 
 
+def test_an_answer_of_a_program_that_crashed_is_none(tmp_path):
+    """As a shell around it tells it; readers of some dialects ask for no status."""
+    for status, number in ((139, None), (None, 11)):
+        measured = Measured(1.0, 1.0, None, status, number, "", "", True)
+        assert execute.ended(measured, "sat\n", "sat", tmp_path) == "crash (signal 11)"
+
+
 def test_statuses(bench):
     bench.write("a.cnf", UNSAT)
     bench.write("campaign.toml", HEAD + "".join((
@@ -248,11 +255,12 @@ MISSES = {"schema": "bigleaf.tlb/1", "by": "emulator", "geometry": {"name": "has
 
 @pytest.mark.parametrize(("number", "termination", "status"), [
     (None, "", "ok"), (15, "cputime-soft", "timeout"), (11, "", "crash (signal 11)"),
-    (9, "memory", "out of memory")])
+    (139, "", "crash (signal 11)"), (9, "memory", "out of memory")])
 def test_misses_of_a_part_of_a_run_are_none(tmp_path, number, termination, status):
     path = tmp_path / "report.json"
     path.write_text(json.dumps(MISSES), encoding="ascii")
-    measured = Measured(6.5, 7.0, None, None if number else 20, number, termination, "", True)
+    ended = (None, number) if (number or 128) < 128 else (number or 20, None)
+    measured = Measured(6.5, 7.0, None, *ended, termination, "", True)
     found = execute.counted(measured, path, "")
     assert found["status"] == status and ("tlb" in found) == (status == "ok")
 
