@@ -113,7 +113,9 @@ def before(context: execute.Context, noted: dict, options: Options, say) -> None
         warned.append(f"hugetlb runs have what the pool holds: {why}")
     for text in warned:
         say(f"note: {text}")
+    # The name may be the file's, which in the folder of results has another.
     write_notes(context.folder, {"before": noted, "warnings": warned,
+                                 "campaign": context.campaign.name,
                                  "tools": versions(context.campaign)})
 
 
