@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import functools
 import re
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ from pathlib import Path
 from bigleaf_bench import formulas
 from bigleaf_bench.answers import Answer
 from bigleaf_bench.instances import Instance
-from bigleaf_bench.tools import PLAIN, search_path
+from bigleaf_bench.tools import PLAIN, on_path, search_path
 
 CHECKER = "drat-trim"
 SOLVERS = ("cadical", "minisat")  # any of them decides a core
@@ -114,7 +113,7 @@ def contradictions(records: list[dict], record: dict) -> list[dict]:
 
 def first_of(*names: str) -> str | None:
     """The first of these programs that is here."""
-    return next(filter(None, (shutil.which(name, path=search_path(())) for name in names)), None)
+    return next(filter(None, (on_path(name, search_path(())) for name in names)), None)
 
 
 def checker() -> str | None:

@@ -303,6 +303,24 @@ def test_what_cannot_be_run_is_said(tmp_path):
     runner.close()
 
 
+def test_programs_are_found_as_seen_from_the_campaign(bench):
+    """Runs begin in a folder of their own; PATH may hold folders seen from here."""
+    bench.write("a.cnf", UNSAT)
+    for name in ("mine", "cadical"):
+        (bench.folder / name).mkdir()
+        bench.write(f"{name}/cadical", "#!/bin/sh\n[ $1 = --version ] || exit 20\n").chmod(0o755)
+    tools = '[[tools]]\nuse = "cadical"\nsets = ["all"]\n'
+    bench.write("campaign.toml", f'{HEAD}{tools}{tools}name = "mine"\n'
+                f'executable = "mine/cadical"\n{BASE}')
+    elsewhere = bench.folder / "elsewhere"
+    elsewhere.mkdir()
+    ended = bench("run", "../campaign.toml", "--output", bench.results, "--no-report",
+                  env={"PATH": f"../cadical:{os.environ['PATH']}"}, cwd=elsewhere)
+    assert ended.status == 0, ended.err
+    assert {r["tool"]: (r["status"], r["command"][0]) for r in bench.records()} == {
+        name: ("ok", f"{bench.folder}/{name}/cadical") for name in ("mine", "cadical")}
+
+
 @pytest.mark.parametrize("name", ["kissat", "z3"])
 def test_tools_of_benchexec(bench, monkeypatch, name):
     """A module of BenchExec's present interface, and one of the older."""
