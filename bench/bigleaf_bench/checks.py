@@ -85,8 +85,10 @@ def core(answer: Answer, against: formulas.Formula, decide: Decide) -> Judged:
 
 
 def agree(answer: str, known: str) -> bool:
-    """ "sat in frame 35" agrees with "sat", "true: 42" with "true"."""
-    return answer == known or answer.split()[:1] in ([known], [f"{known}:"])
+    """ "sat in frame 35" agrees with "sat", "true: 42" with "true"; what has a
+    core is unsatisfiable."""
+    return (answer == known or {answer, known} == {"core", "unsat"}
+            or answer.split()[:1] in ([known], [f"{known}:"]))
 
 
 def contradict(one: str, other: str) -> bool:

@@ -161,6 +161,13 @@ def test_judgements(tmp_path, answer, expected, checked, wrong):
     assert (wrong in found.wrong) if wrong else not found.wrong
 
 
+@pytest.mark.parametrize(("answer", "known", "wanted"), [
+    ("core", "unsat", True), ("unsat", "core", True), ("sat", "core", False),
+    ("core", "sat", False), ("true: 42", "true", True), ("sat in frame 3", "sat", True)])
+def test_what_agrees_with_the_known_answer(answer, known, wanted):
+    assert checks.agree(answer, known) == wanted
+
+
 def nobody(text: str) -> None:
     """No solver is here."""
 
