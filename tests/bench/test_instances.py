@@ -160,6 +160,19 @@ def test_circuits_are_unrolled(tmp_path):
         prepared(tmp_path, text)
 
 
+def test_circuits_of_one_name_keep_apart(tmp_path):
+    for folder, circuit in (("one", "aag 1 0 1 1 0\n2 3\n2\n"), ("two", "aag 0 0 0 1 0\n0\n")):
+        (tmp_path / folder).mkdir()
+        with lzma.open(tmp_path / folder / "x.aag.xz", "wb") as file:
+            file.write(circuit.encode())
+    text = 'generate = "bmc_aiger"\narguments = ["one/x.aag* 2", "two/x.aag* 3"]'
+    one, two = prepared(tmp_path, text)
+    assert (one.name, two.name) == ("bmc_aiger_x.aag_2.cnf", "bmc_aiger_x.aag_3.cnf")
+    assert [len(formulas.read(i.path)) for i in (one, two)] == [1, 2]
+    with pytest.raises(WrongUse, match="would both be bmc_aiger_x.aag_2.cnf; give one"):
+        prepared(tmp_path, text.replace(" 3", " 2"))
+
+
 def test_archives_by_http(tmp_path, archive):
     handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(tmp_path))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
