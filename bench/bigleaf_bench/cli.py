@@ -13,6 +13,7 @@ import io
 import os
 import signal
 import sys
+import tempfile
 import traceback
 from pathlib import Path
 
@@ -120,12 +121,15 @@ def run_campaign(arguments) -> int:
 def dry_run(campaign, options) -> int:
     from bigleaf_bench import conduct, instances, schedule
 
-    campaign = conduct.only(campaign, options.only)
-    found = instances.prepare(campaign, options.folder.resolve() / "instances", say)
-    for block in schedule.blocks(campaign, found):
-        for job in block:
-            problem = f"  ({job.instance.problem})" if job.instance.problem else ""
-            print(f"{job.key}{problem}")
+    campaign, folder = conduct.only(campaign, options.only), options.folder.resolve()
+    with tempfile.TemporaryDirectory() as scratch:
+        # Instances that are there serve; what is measured is not written to.
+        place = folder if conduct.is_of(campaign, folder) else Path(scratch)
+        found = instances.prepare(campaign, place / "instances", say)
+        for block in schedule.blocks(campaign, found):
+            for job in block:
+                problem = f"  ({job.instance.problem})" if job.instance.problem else ""
+                print(f"{job.key}{problem}")
     return 0
 
 

@@ -42,18 +42,23 @@ class Options:
     slurm: tuple[str, ...] = ()
 
 
+def is_of(campaign: Campaign, folder: Path) -> bool:
+    """Whether the folder holds results of this campaign file."""
+    kept = folder / "campaign.toml"
+    return kept.exists() and kept.read_bytes() == campaign.path.read_bytes()
+
+
 def claim(campaign: Campaign, folder: Path) -> None:
     """The folder is this campaign's, or becomes it."""
     kept = folder / "campaign.toml"
-    text = campaign.path.read_bytes()
+    if is_of(campaign, folder):
+        return
     if kept.exists():
-        if kept.read_bytes() != text:
-            raise WrongUse(f"{folder}: holds results of another campaign file (see {kept}); "
-                           "give --output another folder")
-    else:
-        folder.mkdir(parents=True, exist_ok=True)
-        with instances.whole(kept) as out:
-            out.write(text)
+        raise WrongUse(f"{folder}: holds results of another campaign file (see {kept}); "
+                       "give --output another folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    with instances.whole(kept) as out:
+        out.write(campaign.path.read_bytes())
 
 
 def only(campaign: Campaign, names: tuple[str, ...]) -> Campaign:

@@ -16,7 +16,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from conftest import SAT, UNSAT
+from conftest import BASE, HEAD, SAT, UNSAT
 
 from bigleaf_bench import campaign, formulas, instances
 from bigleaf_bench.failure import Lacking, WrongUse
@@ -171,6 +171,24 @@ def test_circuits_of_one_name_keep_apart(tmp_path):
     assert [len(formulas.read(i.path)) for i in (one, two)] == [1, 2]
     with pytest.raises(WrongUse, match="would both be bmc_aiger_x.aag_2.cnf; give one"):
         prepared(tmp_path, text.replace(" 3", " 2"))
+
+
+def test_a_dry_run_leaves_what_was_measured(bench):
+    (bench.folder / "old").mkdir()
+    (bench.folder / "new").mkdir()
+    for name, text in (("old", SAT), ("new", UNSAT)):
+        with gzip.open(bench.folder / name / "a.cnf.gz", "wb") as file:
+            file.write(text.encode())
+    text = HEAD.replace("*.cnf", "old/*.gz") + bench.tool("right", "exit 10") + BASE
+    bench.write("campaign.toml", text)
+    assert bench.run().status == 0
+    kept = bench.results / "instances/all/a.cnf"
+    bench.write("campaign.toml", text.replace("old/", "new/"))
+    ended = bench("run", "campaign.toml", "--dry-run", "--output", bench.results)
+    assert (ended.status, ended.out) == (0, "measure|right|all/a.cnf|base|0\n")
+    assert kept.read_text(encoding="ascii") == SAT
+    ended = bench("run", "campaign.toml", "--dry-run")
+    assert ended.status == 0 and not (bench.folder / "campaign.results").exists()
 
 
 def test_archives_by_http(tmp_path, archive):
