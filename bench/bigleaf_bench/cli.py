@@ -11,7 +11,6 @@ import argparse
 import importlib.util
 import io
 import os
-import signal
 import sys
 import tempfile
 import traceback
@@ -99,9 +98,9 @@ def add_results(part: argparse.ArgumentParser) -> None:
 
 def run_campaign(arguments) -> int:
     from bigleaf_bench import campaign as campaigns
-    from bigleaf_bench import conduct
+    from bigleaf_bench import conduct, stop
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
+    stop.as_interrupts()
     campaign = campaigns.load(arguments.campaign)
     if arguments.workers < 1:
         raise WrongUse("--workers: must be at least 1")

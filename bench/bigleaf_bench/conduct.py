@@ -17,7 +17,7 @@ import threading
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bigleaf_bench import environment, execute, instances, measure, pool, schedule
+from bigleaf_bench import environment, execute, instances, measure, pool, schedule, stop
 from bigleaf_bench.campaign import Campaign
 from bigleaf_bench.command import find_bigleaf
 from bigleaf_bench.failure import Interrupted, Lacking, WrongAnswer, WrongUse
@@ -189,7 +189,7 @@ class Local:
 
     def run(self) -> None:
         threads = [threading.Thread(target=self.work, args=(r,)) for r in self.runners]
-        old = {s: signal.signal(s, self.interrupt) for s in (signal.SIGINT, signal.SIGTERM)}
+        old = {s: signal.signal(s, self.interrupt) for s in stop.signals()}
         try:
             for thread in threads:
                 thread.start()

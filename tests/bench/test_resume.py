@@ -10,7 +10,7 @@ import threading
 import time
 
 import pytest
-from bigleaf_bench import measure
+from bigleaf_bench import measure, stop
 from bigleaf_bench.campaign import Limits
 from conftest import BASE, HEAD, PATIENCE, UNSAT, lines, wait_for
 
@@ -45,14 +45,15 @@ def test_kill_9_loses_nothing_and_runs_nothing_twice(bench):
                               check=False).stdout, "nothing is left running"
 
 
-def test_interrupted_and_two_at_once(bench):
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_interrupted_and_two_at_once(bench, number):
     slow_campaign(bench, 4)
     (bench.folder / "hold").touch()
     process = bench.start()
     wait_for(lambda: lines(bench.results / "runs.jsonl") >= 1)
     other = bench.run()
     assert other.status == 2 and "another campaign writes here" in other.err
-    process.terminate()
+    process.send_signal(number)
     said = process.communicate(timeout=PATIENCE)[0]
     assert process.returncode == 130 and "goes on from here" in said
     (bench.folder / "hold").unlink()
@@ -77,7 +78,13 @@ def test_a_run_is_stopped_however_early_that_is_asked(tmp_path):
         assert ended[0].termination == "killed"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_nohup_keeps_a_campaign(monkeypatch):
+    assert signal.SIGHUP in stop.signals()
+    monkeypatch.setattr(signal, "getsignal", lambda number: signal.SIG_IGN)
+    assert signal.SIGHUP not in stop.signals()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_interrupted_before_the_first_run(bench, number):
     os.mkfifo(bench.folder / "a.cnf.xz")  # it waits to be unpacked
     bench.write("campaign.toml", HEAD.replace("*.cnf", "*.xz") + bench.tool("right", "exit 20")
