@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -12,6 +13,8 @@ import time
 import pytest
 from bigleaf_bench import measure, stop
 from bigleaf_bench.campaign import Limits
+from bigleaf_bench.failure import Lacking
+from bigleaf_bench.journal import Journal
 from conftest import BASE, HEAD, PATIENCE, UNSAT, lines, wait_for
 
 
@@ -58,6 +61,15 @@ def test_interrupted_and_two_at_once(bench, number):
     assert process.returncode == 130 and "goes on from here" in said
     (bench.folder / "hold").unlink()
     assert bench.run().status == 0 and len(bench.records()) == 4
+
+
+def test_a_folder_that_cannot_be_locked_is_not_called_busy(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr("bigleaf_bench.journal.fcntl.flock", refuse)
+    with pytest.raises(Lacking, match=r"runs.jsonl: cannot be locked \(No locks available\)"):
+        Journal(tmp_path)
 
 
 def test_a_run_is_stopped_however_early_that_is_asked(tmp_path):
