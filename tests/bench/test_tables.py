@@ -269,6 +269,14 @@ def test_plots(results, tmp_path):
         assert f"{gain} %".encode() in again
 
 
+def test_names_of_families_are_no_formulas(folder):
+    with (folder / "runs.jsonl").open("a", encoding="ascii") as file:
+        file.writelines(json.dumps({**record("minisat", "e.cnf", v, 1), "family": r"$\no$"})
+                        + "\n" for v in ("base", "thp"))
+    drawn = plots.draw(Results.load(folder), "families", ("svg", "png"))
+    assert len(drawn) == 2
+
+
 def test_report_is_one_file(results, folder):
     path = report.write(results, folder / "report.html")
     page = path.read_text(encoding="utf-8")
