@@ -194,3 +194,18 @@ def test_bench_asks_for_a_python(python: str, tree: Path, tmp_path: Path) -> Non
     assert ended.status == 3
     assert ended.err.startswith("bigleaf-bench: needs Python 3.11")
     assert ended.err.count("\n") == 1
+
+
+def test_the_bench_of_sources_in_a_folder_with_a_space(tmp_path: Path) -> None:
+    if sys.version_info < (3, 11):
+        pytest.skip("bigleaf-bench needs Python 3.11 or later")
+    (tmp_path / "my sources").symlink_to(SOURCE)
+    (tmp_path / "script.cmake").write_text(
+        f'set(BL_BENCH_PYTHON "{sys.executable}")\n'
+        f'set(BL_BENCH_PACKAGE "{tmp_path}/my sources/bench")\n'
+        f'configure_file("{SOURCE}/bench/launcher.sh.in" launcher @ONLY)\n')
+    assert run("cmake", "-P", "script.cmake", cwd=tmp_path).status == 0
+    ended = run("sh", tmp_path / "launcher", "--version")
+    assert (ended.status, ended.err) == (0, "")
+
+
