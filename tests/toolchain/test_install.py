@@ -80,6 +80,15 @@ def test_cmake_finds_the_package(tree: Path, tmp_path: Path) -> None:
             assert heap_of(out / name) >= 8 << 20
 
 
+def test_a_cmake_that_is_too_old_is_told(tree: Path, tmp_path: Path) -> None:
+    """It would leave out what puts malloc into a program."""
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.10)\nproject(old NONE)\n"
+        "set(CMAKE_VERSION 3.12.4)\nfind_package(bigleaf REQUIRED)\n")
+    ended = run("cmake", "-S", tmp_path, "-B", tmp_path / "out", f"-DCMAKE_PREFIX_PATH={tree}")
+    assert ended.status == 1 and "it takes CMake 3.13 or later" in " ".join(ended.err.split())
+
+
 def test_cmake_takes_the_toolchain(tree: Path, tmp_path: Path) -> None:
     file = libraries(tree) / "cmake/bigleaf/toolchain.cmake"
     out = configured(tree, tmp_path, PLAIN_LISTS, f"-DCMAKE_TOOLCHAIN_FILE={file}")
@@ -209,3 +218,8 @@ def test_the_bench_of_sources_in_a_folder_with_a_space(tmp_path: Path) -> None:
     assert (ended.status, ended.err) == (0, "")
 
 
+def test_folders_of_the_install_are_relative(tmp_path: Path) -> None:
+    """Else what is installed would look for the rest in places that are none."""
+    ended = run("cmake", "-S", SOURCE, "-B", tmp_path, "-DCMAKE_INSTALL_LIBDIR=/opt/lib")
+    assert ended.status == 1
+    assert "CMAKE_INSTALL_LIBDIR=/opt/lib: must be relative" in " ".join(ended.err.split())
