@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import sys
@@ -216,6 +217,18 @@ def test_the_bench_of_sources_in_a_folder_with_a_space(tmp_path: Path) -> None:
     assert run("cmake", "-P", "script.cmake", cwd=tmp_path).status == 0
     ended = run("sh", tmp_path / "launcher", "--version")
     assert (ended.status, ended.err) == (0, "")
+
+
+def test_nothing_of_the_runtime_is_left_to_a_linker(tmp_path: Path) -> None:
+    """Distributions add -flto, with which its parts cannot be joined."""
+    flags = "-flto=auto -ffat-lto-objects"
+    ended = run("cmake", "-G", "Ninja", "-S", SOURCE, "-B", tmp_path, "-DBL_TESTS=OFF",
+                *(f"-DCMAKE_{language}_FLAGS={flags}" for language in ("C", "CXX")))  # fmt: skip
+    assert ended.status == 0, ended
+    commands = json.loads((tmp_path / "compile_commands.json").read_text())
+    assert len(commands) > 100
+    for command in (one["command"] for one in commands):
+        assert command.index("-fno-lto") > command.index("-flto=auto"), command
 
 
 def test_folders_of_the_install_are_relative(tmp_path: Path) -> None:
