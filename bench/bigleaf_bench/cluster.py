@@ -33,7 +33,7 @@ from bigleaf_bench import execute, instances, measure
 from bigleaf_bench.campaign import Campaign
 from bigleaf_bench.conduct import Options, keep
 from bigleaf_bench.failure import Lacking, WrongAnswer, WrongUse
-from bigleaf_bench.journal import Journal, passing
+from bigleaf_bench.journal import Journal
 from bigleaf_bench.progress import Voice
 from bigleaf_bench.schedule import PROOF, Block, Job
 
@@ -266,7 +266,7 @@ def run(blocks: list[Block], context: execute.Context, journal: Journal, voice: 
     cluster.tasks = [Task("", block) for block in blocks]
     for job in (job for block in blocks for job in block):
         path = part(context.folder, job)
-        if path.exists() and passing(execute.read_json(path) or {"status": "lost"}):
+        if path.exists() and execute.outdated(execute.read_json(path) or {"status": "lost"}, job):
             path.unlink()
     try:
         cluster.merge()

@@ -93,6 +93,8 @@ def run(campaign: Campaign, options: Options, say) -> list[dict]:
         context = execute.Context(campaign, folder, bigleaf, bool(noted.get("page_reporting")))
         before(context, noted, options, say)
         work = schedule.blocks(campaign, found)
+        journal.keys -= {job.key for block in work for job in block if job.key in journal.keys
+                         and execute.outdated(journal.by_key[job.key], job)}
         if not options.keep_going:
             stop_if_wrong(journal.records)
         go(work, context, journal, options)

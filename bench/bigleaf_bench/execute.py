@@ -24,6 +24,7 @@ from pathlib import Path
 from bigleaf_bench import answers, backing, checks, pool, tools
 from bigleaf_bench.campaign import Campaign
 from bigleaf_bench.failure import Lacking
+from bigleaf_bench.journal import passing
 from bigleaf_bench.measure import PACKAGES, Measured, Runner
 from bigleaf_bench.schedule import PROOF, TLB, Job
 
@@ -75,17 +76,30 @@ def execute(job: Job, context: Context, runner: Runner, records: list[dict]) -> 
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def cannot_run(job: Job, found: tools.Found | None) -> str:
+def broken(job: Job) -> str:
+    """Why the tool cannot be given this instance; nothing where it can."""
+    formats = job.use.tool.formats
     if job.instance.problem:
         return f"broken instance ({job.instance.problem})"
+    if formats and job.instance.format not in formats:
+        return f"broken instance ({job.use.tool.name} reads no .{job.instance.format})"
+    return ""
+
+
+def outdated(record: dict, job: Job) -> bool:
+    """Whether the run is to be made again: what it met may be gone, or is."""
+    return passing(record) or (record["status"].startswith("broken instance")
+                               and not broken(job))
+
+
+def cannot_run(job: Job, found: tools.Found | None) -> str:
+    if why := broken(job):
+        return why
     if found is None:
         wanted = job.use.executable or Path(job.use.tool.forms[0].program).name
         return f"missing tool ({wanted}{job.variant.suffix})"
     if job.variant.lacks():
         return f"missing tool ({job.variant.lacks()})"
-    formats = job.use.tool.formats
-    if formats and job.instance.format not in formats:
-        return f"broken instance ({job.use.tool.name} reads no .{job.instance.format})"
     if job.purpose == PROOF and not found.form.proof:
         return "no proof (the tool writes none)"
     return ""

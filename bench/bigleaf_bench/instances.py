@@ -11,6 +11,7 @@ from __future__ import annotations
 import bz2
 import collections
 import contextlib
+import errno
 import fnmatch
 import glob
 import gzip
@@ -153,8 +154,10 @@ def unpack(path: Path, plain: Path) -> Path:
         with opener(path, "rb") as packed, whole(plain) as out:
             shutil.copyfileobj(packed, out)
     except (OSError, *DAMAGED) as error:
-        # Its problem is found again, and named, where it is looked at.
         plain.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise  # no fault of the instance
+        # Its problem is found again, and named, where it is looked at.
         return path if not isinstance(error, OSError) or not error.errno else plain
     return plain
 

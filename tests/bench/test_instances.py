@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import bz2
 import contextlib
+import errno
 import functools
 import gzip
 import hashlib
 import http.server
 import lzma
+import os
 import shutil
 import tarfile
 import threading
@@ -54,6 +56,17 @@ def test_damaged_files_are_not_unpacked(tmp_path):
     (tmp_path / "c.cnf.gz").write_bytes(gzip.compress(SAT.encode())[:10] + b"\xff" * 30)
     found = prepared(tmp_path, 'files = ["*.cnf.*"]')
     assert [i.problem[:20] for i in found] == ["cannot be unpacked a"] * 4
+
+
+def test_a_full_disk_is_no_fault_of_an_instance(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    (tmp_path / "a.cnf.gz").write_bytes(gzip.compress(SAT.encode()))
+    with monkeypatch.context() as patched, pytest.raises(OSError, match="No space left"):
+        patched.setattr(shutil, "copyfileobj", full)
+        prepared(tmp_path, 'files = ["*.gz"]')
+    assert not prepared(tmp_path, 'files = ["*.gz"]')[0].problem
 
 
 def test_folders_and_sets_that_may_be_empty(tmp_path):

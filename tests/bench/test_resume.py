@@ -110,6 +110,17 @@ def test_interrupted_before_the_first_run(bench, number):
     assert "Traceback" not in said
 
 
+def test_an_instance_that_was_mended_is_run(bench):
+    bench.write("a.cnf", UNSAT[:-4])
+    bench.write("b.cnf", "p cnf 1 2\n1 0\n")
+    bench.write("campaign.toml", HEAD + bench.tool("right", "exit 20") + BASE)
+    assert bench.run().status == 3
+    bench.write("a.cnf", UNSAT)
+    assert bench.run().status == 0
+    assert [(r["instance"], r["status"].split(" (")[0]) for r in bench.records()[2:]] == [
+        ("a.cnf", "ok")], "of the other nothing is new"
+
+
 def test_another_campaign_does_not_mix_in(bench):
     bench.write("a.cnf", UNSAT)
     bench.write("campaign.toml", HEAD + bench.tool("right", "exit 20") + BASE)
