@@ -93,7 +93,10 @@ def agree(answer: str, known: str) -> bool:
 
 def contradict(one: str, other: str) -> bool:
     """Of a model: bounds may be reached or not, and not all say in which frame
-    it fails; those that do must say the same."""
+    it fails; those that do must say the same, and of none that another looked at."""
+    frames = re.fullmatch(r"sat in frame (\d+) unsat (\d+) frames", " ".join(sorted((one, other))))
+    if frames:
+        return int(frames[1]) < int(frames[2])
     said = [re.sub(r"^unsat \d+ frames$", "unsat", a) for a in (one, other)]
     if "sat" in said:
         said = [re.sub(r"^sat in frame \d+$", "sat", a) for a in said]

@@ -73,7 +73,8 @@ def test_a_refuted_answer_contradicts_nobody():
     # Of aigbmc and of ABC's bmc3.
     ("sat", "sat in frame 35", False), ("sat in frame 3", "sat in frame 35", True),
     ("unsat", "unsat 17 frames", False), ("unsat 16 frames", "unsat 17 frames", False),
-    ("sat", "unsat 17 frames", True)])
+    ("sat", "unsat 17 frames", True), ("sat in frame 16", "unsat 17 frames", True),
+    ("sat in frame 17", "unsat 17 frames", False)])
 def test_which_answers_contradict(one, other, wanted):
     assert checks.contradict(one, other) == checks.contradict(other, one) == wanted
 
