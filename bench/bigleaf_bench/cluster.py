@@ -47,6 +47,7 @@ MOST_TASKS = 1000
 # files may take a while to be seen from here.
 LOST_SECONDS = 10.0
 MINUTES_EXTRA = 5
+MOST_WORDS = 160
 # Of sbatch's parameters.
 OURS = ("job-name", "job_name", "array")
 
@@ -242,9 +243,16 @@ class Cluster:
             else:
                 self.give_up(task)
 
+    def last_words(self, task: Task) -> str:
+        """What it, or Slurm, said at its end: the same for all, where nodes lack
+        something."""
+        log = self.context.folder / "slurm" / f"{task.id}_0_log.err"
+        lines = [line.strip() for line in execute.read_text(log).splitlines() if line.strip()]
+        return f": {lines[-1][:MOST_WORDS]}" if lines else ""
+
     def give_up(self, task: Task) -> None:
         for job in self.missing(task):
-            status = f"lost ({MOST_TRIES} times; last as task {task.id})"
+            status = f"lost ({MOST_TRIES} times; last as task {task.id}{self.last_words(task)})"
             keep({**execute.identity(job, None), "status": status, "answer": "",
                   "valid": False}, self.journal, self.voice, True)
 

@@ -75,6 +75,22 @@ def test_nothing_is_submitted_again_on_a_guess(mine, tmp_path, monkeypatch, text
     assert mine.adopt(BLOCKS) == BLOCKS, "nobody needs to ask for the first"
 
 
+def test_what_is_lost_says_why(mine, tmp_path, monkeypatch):
+    from bigleaf_bench import cluster
+
+    kept = []
+    monkeypatch.setattr(cluster, "keep", lambda record, *_: kept.append(record["status"]))
+    monkeypatch.setattr(cluster.execute, "identity", lambda *_: {})
+    mine.journal, mine.voice = SimpleNamespace(keys=set()), None
+    (tmp_path / "slurm").mkdir()
+    (tmp_path / "slurm/8_1_0_log.err").write_text("Traceback:\n  x\nLacking: no container\n\n",
+                                                  encoding="ascii")
+    for id_ in ("8_1", "8_2"):
+        mine.give_up(cluster.Task(id_, BLOCKS[1]))
+    assert kept == ["lost (3 times; last as task 8_1: Lacking: no container)",
+                    "lost (3 times; last as task 8_2)"]
+
+
 CAMPAIGN = """
 name = "mine-2.0+x"
 [limits]
