@@ -26,6 +26,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import urllib.parse
 import urllib.request
 import zlib
 from dataclasses import dataclass, field
@@ -253,10 +254,15 @@ def generate(part: InstanceSet, words: list[str], base: Path, path: Path) -> Pat
     return path
 
 
+def file_of(url: str) -> str:
+    """The name of what is behind it: "a.tar.gz" of "https://h/a.tar.gz?download=1"."""
+    plain = urllib.parse.unquote(re.split("[?#]", url)[0])
+    return plain.rstrip("/").split("/")[-1] or "file"
+
+
 def fetch(part: InstanceSet) -> Path:
     """The file behind the URL, checked, from the cache where it is there."""
-    name = part.url.rstrip("/").split("/")[-1] or "file"
-    path = cache.root() / "instances" / part.sha256 / name
+    path = cache.root() / "instances" / part.sha256 / file_of(part.url)
     if path.exists():
         return path
     path.parent.mkdir(parents=True, exist_ok=True)

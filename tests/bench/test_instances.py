@@ -211,7 +211,9 @@ def test_archives_by_http(tmp_path, archive):
         url = f"http://127.0.0.1:{server.server_port}"
         digest = sha256(archive)
         text = f'url = "{url}/set.tar.gz"\nsha256 = "{digest}"\nmember = "*.cnf"'
-        assert [i.name for i in prepared(tmp_path, text)] == ["a.cnf", "b.cnf"]
+        for words in ("", "?download=1", "#x"):
+            found = prepared(tmp_path, text.replace(".gz", f".gz{words}"))
+            assert [i.name for i in found] == ["a.cnf", "b.cnf"]
         with pytest.raises(Lacking, match="ile not found"):
             prepared(tmp_path, f'url = "{url}/none"\nsha256 = "{digest}"')
         server.shutdown()
