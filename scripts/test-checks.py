@@ -191,6 +191,20 @@ class Dev(unittest.TestCase):
             "--preset=asan\n"))
 
 
+    def test_what_a_test_says_last_is_kept(self):
+        script = r"""eval "$(sed -n '/^run_tests()/,/^}/p' "$1")"
+say() { :; }; build_folder() { echo .; }; jobs() { echo 1; }; PYTHON=true
+run_tests release"""
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "CTestTestfile.cmake").write_text(
+                "add_test(a sh -c \"seq 600; echo 'SKIPPED [1] x.py:3: y'\")\n",
+                encoding="ascii")
+            subprocess.run(
+                ["sh", "-eu", "-c", script, "sh", str(tree.ROOT / "dev")],
+                cwd=folder, stdout=subprocess.DEVNULL, check=True)
+            self.assertEqual(report.read_results(Path(folder) / "junit.xml"),
+                             [("a", "partly")])
+
     def test_an_environment_whose_python_is_gone_is_made_again(self):
         script = r"""mkdir -p bench build/bench-venv/bin
 echo x | tee bench/requirements.txt >build/bench-venv/made-of
