@@ -236,3 +236,16 @@ def test_folders_of_the_install_are_relative(tmp_path: Path) -> None:
     ended = run("cmake", "-S", SOURCE, "-B", tmp_path, "-DCMAKE_INSTALL_LIBDIR=/opt/lib")
     assert ended.status == 1
     assert "CMAKE_INSTALL_LIBDIR=/opt/lib: must be relative" in " ".join(ended.err.split())
+
+
+def test_make_builds_what_is_joined_before_it_is_joined(tmp_path: Path) -> None:
+    """Its rules for an object are those of the object's own target."""
+    ended = run("cmake", "-G", "Unix Makefiles", "-S", SOURCE, "-B", tmp_path, "-DBL_TESTS=OFF")
+    assert ended.status == 0, ended
+    order = (tmp_path / "CMakeFiles/Makefile2").read_text()
+    for target in ("src/table/CMakeFiles/bigleaf_table.dir",
+                   "src/runtime/CMakeFiles/bigleaf_static.dir"):  # fmt: skip
+        rules = (tmp_path / target / "build.make").read_text()
+        joined = set(re.findall(r": (src/\S+\.dir)/\S+\.o$", rules, re.MULTILINE)) - {target}
+        assert len(joined) > 5
+        assert [of for of in joined if f"\n{target}/all: {of}/all\n" not in order] == []
