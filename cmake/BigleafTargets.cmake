@@ -18,6 +18,10 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
 set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
 
+# Distributions ask for optimisation at link time (Ubuntu's packages do). The
+# runtime has entries in assembly that name what such a linker would rename, and
+# its objects are joined by linkers that do not optimise.
+add_compile_options(-fno-lto)
 add_compile_options(
   -Wall -Wextra -Wshadow -Wundef -Wcast-qual -Wvla
   $<$<COMPILE_LANGUAGE:C>:-Wmissing-prototypes>

@@ -5,6 +5,7 @@ check that read nothing must fail."""
 
 import importlib.util
 import io
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -178,6 +179,45 @@ class Failures(unittest.TestCase):
         self.assertEqual(self.told(lines, 4),
                          ["... 50 lines", "FAIL  one shadow", "... 46 lines",
                           "ok", "ok", "ok"])
+
+
+class Dev(unittest.TestCase):
+    def test_what_must_run_is_not_asked_of_one_build(self):
+        done = subprocess.run(
+            ["sh", "dev", "test", "--preset=asan", "--must-run"],
+            cwd=tree.ROOT, text=True, stderr=subprocess.PIPE, check=False)
+        self.assertEqual((done.returncode, done.stderr), (
+            2, "dev: --must-run is for the tests of all builds, not of "
+            "--preset=asan\n"))
+
+
+    def test_what_a_test_says_last_is_kept(self):
+        script = r"""eval "$(sed -n '/^run_tests()/,/^}/p' "$1")"
+say() { :; }; build_folder() { echo .; }; jobs() { echo 1; }; PYTHON=true
+run_tests release"""
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "CTestTestfile.cmake").write_text(
+                "add_test(a sh -c \"seq 600; echo 'SKIPPED [1] x.py:3: y'\")\n",
+                encoding="ascii")
+            subprocess.run(
+                ["sh", "-eu", "-c", script, "sh", str(tree.ROOT / "dev")],
+                cwd=folder, stdout=subprocess.DEVNULL, check=True)
+            self.assertEqual(report.read_results(Path(folder) / "junit.xml"),
+                             [("a", "partly")])
+
+    def test_an_environment_whose_python_is_gone_is_made_again(self):
+        script = r"""mkdir -p bench build/bench-venv/bin
+echo x | tee bench/requirements.txt >build/bench-venv/made-of
+eval "$(sed -n '/^bench_environment()/,/^}/p' "$1")"
+LOG=build/log PYTHON=; bench_python() { echo true; }; watched() { echo made; }
+bench_environment
+ln -s /bin/true build/bench-venv/bin/python
+bench_environment"""
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run(
+                ["sh", "-eu", "-c", script, "sh", str(tree.ROOT / "dev")],
+                cwd=folder, text=True, stdout=subprocess.PIPE, check=True)
+        self.assertEqual(done.stdout, "made\n")
 
 
 class DemoRounds(unittest.TestCase):

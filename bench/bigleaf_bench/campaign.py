@@ -8,6 +8,7 @@ and named with the file and the place in it.
 from __future__ import annotations
 
 import difflib
+import os
 import re
 import shlex
 import tomllib
@@ -239,11 +240,17 @@ def read_tool(table: Table, sets: dict[str, InstanceSet]) -> ToolUse:
         if name not in sets:
             raise table.wrong("sets", f"no instance set '{name}'{near(name, sets)}")
     result = ToolUse(table.name(tool.name), tool, chosen, table.texts("options"),
-                     table.take("executable", str, "") or None,
+                     program(table, "executable"),
                      table.take("category", str, tool.category))
     check_options(table, result, sets)
     table.done()
     return result
+
+
+def program(table: Table, key: str) -> str | None:
+    """A name on PATH, or a file as seen from the campaign's."""
+    name = os.path.expanduser(os.path.expandvars(table.take(key, str, "")))
+    return os.path.abspath(table.path.parent / name) if "/" in name else name or None
 
 
 def check_words(table: Table, lines: tuple[str, ...]) -> None:

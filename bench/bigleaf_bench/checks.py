@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import functools
 import re
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ from pathlib import Path
 from bigleaf_bench import formulas
 from bigleaf_bench.answers import Answer
 from bigleaf_bench.instances import Instance
-from bigleaf_bench.tools import PLAIN, search_path
+from bigleaf_bench.tools import PLAIN, on_path, search_path
 
 CHECKER = "drat-trim"
 SOLVERS = ("cadical", "minisat")  # any of them decides a core
@@ -86,35 +85,40 @@ def core(answer: Answer, against: formulas.Formula, decide: Decide) -> Judged:
 
 
 def agree(answer: str, known: str) -> bool:
-    """ "sat in frame 35" agrees with "sat", "true: 42" with "true"."""
-    return answer == known or answer.split()[:1] in ([known], [f"{known}:"])
+    """ "sat in frame 35" agrees with "sat", "true: 42" with "true"; what has a
+    core is unsatisfiable."""
+    return (answer == known or {answer, known} == {"core", "unsat"}
+            or answer.split()[:1] in ([known], [f"{known}:"]))
 
 
 def contradict(one: str, other: str) -> bool:
     """Of a model: bounds may be reached or not, and not all say in which frame
-    it fails; those that do must say the same."""
+    it fails; those that do must say the same, and of none that another looked at."""
+    frames = re.fullmatch(r"sat in frame (\d+) unsat (\d+) frames", " ".join(sorted((one, other))))
+    if frames:
+        return int(frames[1]) < int(frames[2])
     said = [re.sub(r"^unsat \d+ frames$", "unsat", a) for a in (one, other)]
     if "sat" in said:
         said = [re.sub(r"^sat in frame \d+$", "sat", a) for a in said]
     return said[0] != said[1]
 
 
-def contradiction(records: list[dict], record: dict) -> dict | None:
-    """An earlier run of the same instance and category that says otherwise."""
-    if not record["answer"]:
-        return None
-    for other in records:
-        if other["instance"] == record["instance"] and other["set"] == record["set"] \
-                and other["purpose"] == record["purpose"] == "measure" and other["answer"] \
-                and other["category"] == record["category"] \
-                and contradict(other["answer"], record["answer"]):
-            return other
-    return None
+def contradictions(records: list[dict], record: dict) -> list[dict]:
+    """All earlier runs of the same instance and category that say otherwise,
+    but for those that are refuted: they say nothing any more."""
+    same = ("set", "purpose", "category")
+    if not record["answer"] or record["purpose"] != "measure":
+        return []
+    return [other for other in records  # the instance first, for there are many
+            if other["instance"] == record["instance"] and other["answer"]
+            and all(other[key] == record[key] for key in same)
+            and not other["status"].startswith("wrong answer")
+            and contradict(other["answer"], record["answer"])]
 
 
 def first_of(*names: str) -> str | None:
     """The first of these programs that is here."""
-    return next(filter(None, (shutil.which(name, path=search_path(())) for name in names)), None)
+    return next(filter(None, (on_path(name, search_path(())) for name in names)), None)
 
 
 def checker() -> str | None:

@@ -11,8 +11,8 @@ import argparse
 import importlib.util
 import io
 import os
-import signal
 import sys
+import tempfile
 import traceback
 from pathlib import Path
 
@@ -98,9 +98,9 @@ def add_results(part: argparse.ArgumentParser) -> None:
 
 def run_campaign(arguments) -> int:
     from bigleaf_bench import campaign as campaigns
-    from bigleaf_bench import conduct
+    from bigleaf_bench import conduct, stop
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
+    stop.as_interrupts()
     campaign = campaigns.load(arguments.campaign)
     if arguments.workers < 1:
         raise WrongUse("--workers: must be at least 1")
@@ -120,12 +120,15 @@ def run_campaign(arguments) -> int:
 def dry_run(campaign, options) -> int:
     from bigleaf_bench import conduct, instances, schedule
 
-    campaign = conduct.only(campaign, options.only)
-    found = instances.prepare(campaign, options.folder.resolve() / "instances", say)
-    for block in schedule.blocks(campaign, found):
-        for job in block:
-            problem = f"  ({job.instance.problem})" if job.instance.problem else ""
-            print(f"{job.key}{problem}")
+    campaign, folder = conduct.only(campaign, options.only), options.folder.resolve()
+    with tempfile.TemporaryDirectory() as scratch:
+        # Instances that are there serve; what is measured is not written to.
+        place = folder if conduct.is_of(campaign, folder) else Path(scratch)
+        found = instances.prepare(campaign, place / "instances", say)
+        for block in schedule.blocks(campaign, found):
+            for job in block:
+                problem = f"  ({job.instance.problem})" if job.instance.problem else ""
+                print(f"{job.key}{problem}")
     return 0
 
 

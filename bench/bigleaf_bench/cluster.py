@@ -17,7 +17,9 @@ import getpass
 import hashlib
 import json
 import os
+import re
 import secrets
+import shlex
 import shutil
 import subprocess
 import time
@@ -28,11 +30,12 @@ import submitit
 from submitit.core.utils import FailedJobError
 
 from bigleaf_bench import execute, instances, measure
+from bigleaf_bench.campaign import Campaign
 from bigleaf_bench.conduct import Options, keep
 from bigleaf_bench.failure import Lacking, WrongAnswer, WrongUse
-from bigleaf_bench.journal import Journal, passing
+from bigleaf_bench.journal import Journal
 from bigleaf_bench.progress import Voice
-from bigleaf_bench.schedule import Block, Job
+from bigleaf_bench.schedule import PROOF, Block, Job
 
 POLL_SECONDS = 2.0
 # How long squeue and scancel may wait for Slurm.
@@ -44,6 +47,9 @@ MOST_TASKS = 1000
 # files may take a while to be seen from here.
 LOST_SECONDS = 10.0
 MINUTES_EXTRA = 5
+MOST_WORDS = 160
+# Of sbatch's parameters.
+OURS = ("job-name", "job_name", "array")
 
 
 @dataclass
@@ -65,7 +71,7 @@ def work(block: Block, context: execute.Context) -> int:
     limits = context.campaign.limits
     machine = measure.probe(context.campaign.isolation)
     cores = sorted(os.sched_getaffinity(0))[:limits.cores]
-    runner = measure.Runner(machine, limits, cores, context.folder)
+    runner = measure.Runner(machine, limits, cores, context.folder, context.campaign.time)
     try:
         for job in block:
             path = part(context.folder, job)
@@ -92,22 +98,43 @@ def known_to_slurm() -> dict[str, str] | None:
     return dict(line.strip().split(" ", 1) for line in done.stdout.splitlines())
 
 
-def executor(context: execute.Context, options: Options, name: str,
-             longest: int) -> submitit.SlurmExecutor:
-    limits = context.campaign.limits
-    seconds = longest * (limits.seconds * measure.WALL_FACTOR + measure.WALL_EXTRA)
-    result = submitit.SlurmExecutor(folder=context.folder / "slurm")
-    extra = {}
-    for word in options.slurm:
-        name, equals, value = word.partition("=")
+def array_name(campaign: Campaign) -> str:
+    """That no other has, of letters that submitit leaves: until 1.5 it put another
+    for all but letters and digits."""
+    return re.sub(r"[\W_]+", "_", f"bigleaf_{campaign.name}_{secrets.token_hex(8)}")
+
+
+def parameters(words: tuple[str, ...]) -> dict[str, str]:
+    """What --slurm says to sbatch."""
+    result = {}
+    for word in words:
+        key, equals, value = word.partition("=")
         if not equals:
             raise WrongUse(f"--slurm: '{word}' is not NAME=VALUE")
-        extra[name.replace("-", "_")] = value
+        if key in OURS:
+            raise WrongUse(f"--slurm: {key} is set by this command, which finds its tasks by it")
+        result[key.replace("-", "_")] = value
+    return result
+
+
+def seconds_of(block: Block, campaign: Campaign) -> float:
+    """The longest that a task may take, with the check of a proof or a core."""
+    runs = (2 if job.purpose == PROOF or job.use.tool.reader == "mus" else 1 for job in block)
+    return sum(count * (execute.seconds_of(job, campaign) * measure.WALL_FACTOR
+                        + measure.WALL_EXTRA) for job, count in zip(block, runs, strict=True))
+
+
+def executor(context: execute.Context, options: Options, name: str, seconds: float,
+             after: str) -> submitit.SlurmExecutor:
+    """Of an array, which begins when the array `after` has ended."""
+    limits = context.campaign.limits
+    waits = {"dependency": f"afterany:{after}"} if after else {}
+    result = submitit.SlurmExecutor(folder=context.folder / "slurm")
     result.update_parameters(
         job_name=name, cpus_per_task=limits.cores,
         time=int(seconds // 60) + MINUTES_EXTRA, array_parallelism=options.workers,
-        additional_parameters={"requeue": True, **extra},
-        setup=[f"export PYTHONPATH={measure.PACKAGES}"],
+        additional_parameters={"requeue": True, **waits, **parameters(options.slurm)},
+        setup=[f"export PYTHONPATH={shlex.quote(measure.PACKAGES)}"],
         **({"mem": f"{(limits.memory >> 20) + 512}MB"} if limits.memory else {}))
     return result
 
@@ -128,11 +155,12 @@ class Cluster:
         (context.folder / "parts").mkdir(exist_ok=True)
 
     def submit(self, blocks: list[Block], tries: int = 1) -> None:
-        longest = max(map(len, blocks))
+        seconds = max(seconds_of(block, self.context.campaign) for block in blocks)
+        after = ""  # of two at once each would have so many workers
         for first in range(0, len(blocks), MOST_TASKS):
             some = blocks[first:first + MOST_TASKS]
-            name = f"bigleaf-{self.context.campaign.name}-{secrets.token_hex(8)}"
-            submitter = executor(self.context, self.options, name, longest)
+            name = array_name(self.context.campaign)
+            submitter = executor(self.context, self.options, name, seconds, after)
             self.announce(name, some)
             try:
                 jobs = submitter.map_array(work, some, [self.context] * len(some))
@@ -140,6 +168,7 @@ class Cluster:
                 raise Lacking(f"sbatch: {str(error).strip().splitlines()[-1]}") from None
             self.tasks += [Task(job.job_id, block, tries)
                            for job, block in zip(jobs, some, strict=True)]
+            after = jobs[0].job_id.partition("_")[0]
 
     def announce(self, name: str, blocks: list[Block]) -> None:
         """What is about to be submitted, on the disk before Slurm knows of it."""
@@ -214,9 +243,16 @@ class Cluster:
             else:
                 self.give_up(task)
 
+    def last_words(self, task: Task) -> str:
+        """What it, or Slurm, said at its end: the same for all, where nodes lack
+        something."""
+        log = self.context.folder / "slurm" / f"{task.id}_0_log.err"
+        lines = [line.strip() for line in execute.read_text(log).splitlines() if line.strip()]
+        return f": {lines[-1][:MOST_WORDS]}" if lines else ""
+
     def give_up(self, task: Task) -> None:
         for job in self.missing(task):
-            status = f"lost ({MOST_TRIES} times; last as task {task.id})"
+            status = f"lost ({MOST_TRIES} times; last as task {task.id}{self.last_words(task)})"
             keep({**execute.identity(job, None), "status": status, "answer": "",
                   "valid": False}, self.journal, self.voice, True)
 
@@ -238,7 +274,7 @@ def run(blocks: list[Block], context: execute.Context, journal: Journal, voice: 
     cluster.tasks = [Task("", block) for block in blocks]
     for job in (job for block in blocks for job in block):
         path = part(context.folder, job)
-        if path.exists() and passing(execute.read_json(path) or {"status": "lost"}):
+        if path.exists() and execute.outdated(execute.read_json(path) or {"status": "lost"}, job):
             path.unlink()
     try:
         cluster.merge()

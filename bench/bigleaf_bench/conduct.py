@@ -17,7 +17,7 @@ import threading
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bigleaf_bench import environment, execute, instances, measure, pool, schedule
+from bigleaf_bench import environment, execute, instances, measure, pool, schedule, stop
 from bigleaf_bench.campaign import Campaign
 from bigleaf_bench.command import find_bigleaf
 from bigleaf_bench.failure import Interrupted, Lacking, WrongAnswer, WrongUse
@@ -42,18 +42,23 @@ class Options:
     slurm: tuple[str, ...] = ()
 
 
+def is_of(campaign: Campaign, folder: Path) -> bool:
+    """Whether the folder holds results of this campaign file."""
+    kept = folder / "campaign.toml"
+    return kept.exists() and kept.read_bytes() == campaign.path.read_bytes()
+
+
 def claim(campaign: Campaign, folder: Path) -> None:
     """The folder is this campaign's, or becomes it."""
     kept = folder / "campaign.toml"
-    text = campaign.path.read_bytes()
+    if is_of(campaign, folder):
+        return
     if kept.exists():
-        if kept.read_bytes() != text:
-            raise WrongUse(f"{folder}: holds results of another campaign file (see {kept}); "
-                           "give --output another folder")
-    else:
-        folder.mkdir(parents=True, exist_ok=True)
-        with instances.whole(kept) as out:
-            out.write(text)
+        raise WrongUse(f"{folder}: holds results of another campaign file (see {kept}); "
+                       "give --output another folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    with instances.whole(kept) as out:
+        out.write(campaign.path.read_bytes())
 
 
 def only(campaign: Campaign, names: tuple[str, ...]) -> Campaign:
@@ -88,6 +93,8 @@ def run(campaign: Campaign, options: Options, say) -> list[dict]:
         context = execute.Context(campaign, folder, bigleaf, bool(noted.get("page_reporting")))
         before(context, noted, options, say)
         work = schedule.blocks(campaign, found)
+        journal.keys -= {job.key for block in work for job in block if job.key in journal.keys
+                         and execute.outdated(journal.by_key[job.key], job)}
         if not options.keep_going:
             stop_if_wrong(journal.records)
         go(work, context, journal, options)
@@ -113,7 +120,9 @@ def before(context: execute.Context, noted: dict, options: Options, say) -> None
         warned.append(f"hugetlb runs have what the pool holds: {why}")
     for text in warned:
         say(f"note: {text}")
+    # The name may be the file's, which in the folder of results has another.
     write_notes(context.folder, {"before": noted, "warnings": warned,
+                                 "campaign": context.campaign.name,
                                  "tools": versions(context.campaign)})
 
 
@@ -174,15 +183,15 @@ class Local:
         write_notes(context.folder, {"machine": machine.__dict__})
         cores = (measure.core_sets(options.workers, campaign.limits.cores)
                  if machine.cores else [None] * options.workers)
-        self.runners = [measure.Runner(machine, campaign.limits, c, context.folder)
-                        for c in cores]
+        self.runners = [measure.Runner(machine, campaign.limits, c, context.folder,
+                                       campaign.time) for c in cores]
         self.stop = threading.Event()
         self.signal = 0
         self.failure: BaseException | None = None
 
     def run(self) -> None:
         threads = [threading.Thread(target=self.work, args=(r,)) for r in self.runners]
-        old = {s: signal.signal(s, self.interrupt) for s in (signal.SIGINT, signal.SIGTERM)}
+        old = {s: signal.signal(s, self.interrupt) for s in stop.signals()}
         try:
             for thread in threads:
                 thread.start()
@@ -238,15 +247,16 @@ def need_one_that_ran(records: list[dict]) -> None:
 
 
 def keep(record: dict, journal: Journal, voice: Voice, keep_going: bool) -> None:
-    """Into the journal, with the earlier record that it refutes; a wrong
+    """Into the journal, with the earlier records that it refutes; a wrong
     answer ends the campaign."""
-    record, refuted = execute.held_against(record, journal.records)
-    journal.append(record)
-    if refuted:
-        journal.append(refuted, amended=True)
+    with journal.mutex:  # of two that differ one must see the other
+        record, refuted = execute.held_against(record, journal.records)
+        journal.append(record)
+        for other in refuted:
+            journal.append(other, amended=True)
     voice.done(record)
     if not keep_going:
-        stop_if_wrong([record, *([refuted] if refuted else [])])
+        stop_if_wrong([record, *refuted])
 
 
 def stop_if_wrong(records: list[dict]) -> None:

@@ -24,6 +24,7 @@ from pathlib import Path
 from bigleaf_bench import answers, backing, checks, pool, tools
 from bigleaf_bench.campaign import Campaign
 from bigleaf_bench.failure import Lacking
+from bigleaf_bench.journal import passing
 from bigleaf_bench.measure import PACKAGES, Measured, Runner
 from bigleaf_bench.schedule import PROOF, TLB, Job
 
@@ -75,17 +76,30 @@ def execute(job: Job, context: Context, runner: Runner, records: list[dict]) -> 
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def cannot_run(job: Job, found: tools.Found | None) -> str:
+def broken(job: Job) -> str:
+    """Why the tool cannot be given this instance; nothing where it can."""
+    formats = job.use.tool.formats
     if job.instance.problem:
         return f"broken instance ({job.instance.problem})"
+    if formats and job.instance.format not in formats:
+        return f"broken instance ({job.use.tool.name} reads no .{job.instance.format})"
+    return ""
+
+
+def outdated(record: dict, job: Job) -> bool:
+    """Whether the run is to be made again: what it met may be gone, or is."""
+    return passing(record) or (record["status"].startswith("broken instance")
+                               and not broken(job))
+
+
+def cannot_run(job: Job, found: tools.Found | None) -> str:
+    if why := broken(job):
+        return why
     if found is None:
         wanted = job.use.executable or Path(job.use.tool.forms[0].program).name
         return f"missing tool ({wanted}{job.variant.suffix})"
     if job.variant.lacks():
         return f"missing tool ({job.variant.lacks()})"
-    formats = job.use.tool.formats
-    if formats and job.instance.format not in formats:
-        return f"broken instance ({job.use.tool.name} reads no .{job.instance.format})"
     if job.purpose == PROOF and not found.form.proof:
         return "no proof (the tool writes none)"
     return ""
@@ -172,7 +186,7 @@ def judged(job: Job, record: dict, measured: Measured, text: str, scratch: Path,
     """The record with its status, its answer, and whether it may be counted."""
     exit_status = measured.exit_status
     answer = read_answer(job, answers.Ended(exit_status, text, scratch / "answer"))
-    status = ended(measured, text, answer.text, context.folder, context.campaign.time)
+    status = ended(measured, text, answer.text, context.folder)
     verdict = checks.Judged()
     if status == "ok" and job.purpose != PROOF and context.campaign.checks.models:
         verdict = checks.judge(answer, job.instance, decide)
@@ -219,26 +233,26 @@ def settled(record: dict, status: str, verdict: checks.Judged, text: str) -> dic
             "valid": status == "ok" and not record["objection"], **tail}
 
 
-def held_against(record: dict, others: list[dict]) -> tuple[dict, dict | None]:
-    """The record, and an earlier one that changes with it: where two answers
-    differ, the one that was checked is right, else nobody knows."""
-    other = checks.contradiction(others, record) if record["status"] == "ok" else None
-    if not other:
-        return record, None
-    here = f"{record['tool']}, {record['variant']}: {record['answer']}"
-    there = f"{other['tool']}, {other['variant']}: {other['answer']}"
-    if other["checked"] and not record["checked"]:
-        return refuted(record, f"wrong answer ({here}; {there}, checked by "
-                       f"{other['checked']})"), None
-    if record["checked"] and not other["checked"]:
-        return record, refuted(other, f"wrong answer ({there}; {here}, checked by "
-                               f"{record['checked']})")
-    return (refuted(record, f"contradiction ({here}; {there})"),
-            refuted(other, f"contradiction ({there}; {here})"))
+def held_against(record: dict, others: list[dict]) -> tuple[dict, list[dict]]:
+    """The record, and the earlier ones that change with it: where answers
+    differ, those that were checked are right, else nobody knows."""
+    differ = checks.contradictions(others, record) if record["status"] == "ok" else []
+    if not differ:
+        return record, []
+    right = [other for other in differ if other["checked"]]
+    if record["checked"] and not right:
+        return record, [refuted(other, "wrong answer", record) for other in differ]
+    if right and not record["checked"]:
+        return refuted(record, "wrong answer", right[0]), []
+    return (refuted(record, "contradiction", differ[0]),
+            [refuted(other, "contradiction", record) for other in differ
+             if other["status"] == "ok"])
 
 
-def refuted(record: dict, status: str) -> dict:
-    return {**record, "status": status, "valid": False}
+def refuted(record: dict, word: str, by: dict) -> dict:
+    here, there = (f"{r['tool']}, {r['variant']}: {r['answer']}" for r in (record, by))
+    checked = f", checked by {by['checked']}" if word == "wrong answer" else ""
+    return {**record, "status": f"{word} ({here}; {there}{checked})", "valid": False}
 
 
 def read_answer(job: Job, end: answers.Ended) -> answers.Answer:
@@ -254,34 +268,41 @@ def read_answer(job: Job, end: answers.Ended) -> answers.Answer:
     return answers.of_benchexec(adapter.determine_result(run_), job.instance.format)
 
 
-def ended(measured: Measured, text: str, answer: str, folder: Path, time: str = "cpu") -> str:
+def ended(measured: Measured, text: str, answer: str, folder: Path) -> str:
     """The status of a run before its answer is judged."""
     if NO_SPACE in text[-TAIL:] or shutil.disk_usage(folder).free < LEAST_FREE:
         return "disk full"
     if measured.termination == "memory":
         return "out of memory"
-    if measured.termination.startswith("walltime") and measured.cpu_limited and time == "cpu":
+    if measured.termination.startswith("walltime") and measured.cpu_limited:
         # Its own limit would have ended it, had it run: it waited, or the machine did.
         return f"stalled (it had {measured.cpu_seconds:.1f} s of the processor)"
     if measured.termination.startswith(("cputime", "walltime")):
         return "timeout"
-    if answer and not measured.signal:
+    number = signal_of(measured)
+    if answer and not number:
         return "ok"
     if OUT_OF_MEMORY.search(text[-TAIL:]):
         return "out of memory"
-    number = measured.signal or (measured.exit_status or 0) - 128
-    if 0 < number <= 64:
+    if number:
         return f"crash (signal {number})"
     return {0: "no answer", 10: "no answer", 20: "no answer", 127: "missing tool (it cannot start)",
             126: "missing tool (it cannot be executed)"}.get(
                 measured.exit_status, f"error (exit status {measured.exit_status})")
 
 
+def signal_of(measured: Measured) -> int:
+    """What ended the program, or, as a shell tells it, a program that it ran; 0:
+    nothing did."""
+    number = measured.signal or (measured.exit_status or 0) - 128
+    return number if 0 < number <= 64 else 0
+
+
 def counted(measured: Measured, report: Path, text: str) -> dict:
     """Of a run under `bigleaf tlb`: misses by page size, of the whole run or none."""
     told = read_json(report)
     misses = tlb_misses(told) if told else None
-    if misses is None or measured.termination or measured.signal:
+    if misses is None or measured.termination or signal_of(measured):
         status = ended(measured, text, "", report.parent)
         if measured.exit_status == LACKS or "unknown command" in text:
             status = "missing tool (bigleaf tlb)"

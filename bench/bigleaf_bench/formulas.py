@@ -16,6 +16,8 @@ import numpy
 
 COMMENT = re.compile(rb"^c.*$", re.MULTILINE)
 HARD = re.compile(rb"^h", re.MULTILINE)
+# Which numpy takes for 0, as it does a sign that ends a file.
+SIGNS = [sign + space for sign in (b"-", b"+") for space in (b" ", b"\t", b"\r", b"\n")]
 
 
 class Broken(Exception):
@@ -75,9 +77,11 @@ def body(data: bytes) -> numpy.ndarray:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", DeprecationWarning)
-            return numpy.fromstring(text, dtype=numpy.int64, sep=" ")
+            if not text.endswith((b"-", b"+")) and not any(sign in text for sign in SIGNS):
+                return numpy.fromstring(text, dtype=numpy.int64, sep=" ")
     except (ValueError, DeprecationWarning):
-        raise Broken("a clause holds something that is no number") from None
+        pass
+    raise Broken("a clause holds something that is no number")
 
 
 def split(values: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:

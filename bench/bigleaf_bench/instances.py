@@ -11,6 +11,7 @@ from __future__ import annotations
 import bz2
 import collections
 import contextlib
+import errno
 import fnmatch
 import glob
 import gzip
@@ -25,6 +26,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import urllib.parse
 import urllib.request
 import zlib
 from dataclasses import dataclass, field
@@ -94,8 +96,9 @@ def bring(part: InstanceSet, base: Path, target: Path) -> dict[str, Path]:
     if part.source == "generate":
         lines = [[plain_file(word, base, target) for word in shlex.split(words)]
                  for words in part.arguments or ("",)]
-        return named([generate(part, words, base, target) for words in lines
-                      if not part.optional or not any(map(is_pattern, words))])
+        made = places(part, [words for words in lines
+                             if not part.optional or not any(map(is_pattern, words))], target)
+        return named([generate(part, words, base, path) for path, words in made.items()])
     found = members(fetch(part), part, target) if part.source == "url" else listed(part, base)
     if not found and not part.optional:
         raise WrongUse(f"instance set {part.name}: no file matches "
@@ -152,8 +155,10 @@ def unpack(path: Path, plain: Path) -> Path:
         with opener(path, "rb") as packed, whole(plain) as out:
             shutil.copyfileobj(packed, out)
     except (OSError, *DAMAGED) as error:
-        # Its problem is found again, and named, where it is looked at.
         plain.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise  # no fault of the instance
+        # Its problem is found again, and named, where it is looked at.
         return path if not isinstance(error, OSError) or not error.errno else plain
     return plain
 
@@ -212,30 +217,52 @@ def plain_file(word: str, base: Path, target: Path) -> str:
     if not found:
         return word
     path = (base / found[0]).absolute()
-    return str(unpack(path, target / path.stem))
+    # Files of one name in two folders keep apart.
+    folder = hashlib.sha256(os.fsencode(path.parent)).hexdigest()[:8]
+    return str(unpack(path, target / folder / path.stem))
 
 
-def generate(part: InstanceSet, words: list[str], base: Path, target: Path) -> Path:
+def called(part: InstanceSet, words: list[str]) -> str:
+    """The generator and its arguments, of files the names."""
+    return " ".join([part.files[0], *(Path(word).name for word in words)])
+
+
+def places(part: InstanceSet, lines: list[list[str]], target: Path) -> dict[Path, list[str]]:
+    """Where the instance of each line of arguments goes."""
+    result: dict[Path, list[str]] = {}
+    for words in lines:
+        label = re.sub(r"[^A-Za-z0-9.]+", "_", called(part, words)).strip("_")
+        path = target / f"{label}.{part.format or 'cnf'}"
+        if result.setdefault(path, words) != words:
+            raise WrongUse(f"instance set {part.name}: '{shlex.join(result[path])}' and "
+                           f"'{shlex.join(words)}' would both be {path.name}; give one of them "
+                           "a set of its own")
+    return result
+
+
+def generate(part: InstanceSet, words: list[str], base: Path, path: Path) -> Path:
     """One instance by one line of arguments."""
-    name = part.files[0]
-    plain = " ".join([name, *(Path(word).name for word in words)])
-    label = re.sub(r"[^A-Za-z0-9.]+", "_", plain).strip("_")
-    path = target / f"{label}.{part.format or 'cnf'}"
     if path.exists():
         return path
+    name = part.files[0]
     with whole(path) as out:
         done = subprocess.run([*generator(name), *words], stdout=out, cwd=base,
                               stderr=subprocess.PIPE, text=True, check=False)
         if done.returncode:
             last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-            raise WrongUse(f"instance set {part.name}: {plain}: {last}")
+            raise WrongUse(f"instance set {part.name}: {called(part, words)}: {last}")
     return path
+
+
+def file_of(url: str) -> str:
+    """The name of what is behind it: "a.tar.gz" of "https://h/a.tar.gz?download=1"."""
+    plain = urllib.parse.unquote(re.split("[?#]", url)[0])
+    return plain.rstrip("/").split("/")[-1] or "file"
 
 
 def fetch(part: InstanceSet) -> Path:
     """The file behind the URL, checked, from the cache where it is there."""
-    name = part.url.rstrip("/").split("/")[-1] or "file"
-    path = cache.root() / "instances" / part.sha256 / name
+    path = cache.root() / "instances" / part.sha256 / file_of(part.url)
     if path.exists():
         return path
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -36,14 +36,17 @@ class Journal:
 
     def __init__(self, folder: Path):
         self.folder, self.path = folder, folder / "runs.jsonl"
-        self.mutex = threading.Lock()
+        self.mutex = threading.RLock()
         folder.mkdir(parents=True, exist_ok=True)
         self.file = self.path.open("a+b")
         try:
             fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except BlockingIOError:
             raise WrongUse(f"{folder}: another campaign writes here; "
                            "wait for it, or give --output another folder") from None
+        except OSError as error:
+            raise Lacking(f"{self.path}: cannot be locked ({error.strerror}), so two campaigns "
+                          "could mix; give --output a folder on another file system") from None
         self.by_key = {record["key"]: record for record in self.recover()}
         self.keys = {key for key, record in self.by_key.items() if not passing(record)}
         self.reserve()

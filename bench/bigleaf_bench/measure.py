@@ -137,8 +137,9 @@ class Runner:
     """A worker's hands: runs one command after the other on its cores, by a
     process of `worker`."""
 
-    def __init__(self, machine: Machine, limits: Limits, cores: list[int] | None, open_to: Path):
-        self.machine, self.limits, self.cores = machine, limits, cores
+    def __init__(self, machine: Machine, limits: Limits, cores: list[int] | None, open_to: Path,
+                 time: str = "cpu"):
+        self.machine, self.limits, self.cores, self.time = machine, limits, cores, time
         self.executor: dict = {"use_namespaces": machine.container}
         if machine.container:
             self.executor |= {"container_tmpfs": False, "dir_modes": {
@@ -159,16 +160,9 @@ class Runner:
     def run(self, command: list[str], output: Path, seconds: float,
             environment: dict[str, str]) -> Measured:
         """Runs `command`; its output, standard error among it, goes to `output`."""
-        limits: dict = {"walltimelimit": seconds * WALL_FACTOR + WALL_EXTRA}
-        if self.machine.cpu_limit:
-            limits |= {"softtimelimit": seconds, "hardtimelimit": seconds + GRACE_SECONDS}
-        if self.machine.memory_limit:
-            limits["memlimit"] = self.limits.memory
-        if self.machine.cores:
-            limits["cores"] = self.cores
         result = self.ask({"executor": self.executor, "run": {
             "args": command, "output_filename": str(output), "workingDir": str(output.parent),
-            "write_header": False, **limits,
+            "write_header": False, **self.limited(seconds),
             "environments": {"keepEnv": KEPT,
                              "newEnv": {"TMPDIR": str(output.parent), RUN: str(output.parent),
                                         **environment}}}})
@@ -177,7 +171,23 @@ class Runner:
             leftovers(output.parent, RUN)
         if "problem" in result:
             raise Lacking(f"runexec: {result['problem']}")
-        return Measured(**result, cpu_limited=self.machine.cpu_limit)
+        # Where nothing could end it in time it is late all the same.
+        if not result["termination"] and result[f"{self.time}_seconds"] > seconds:
+            result["termination"] = f"{self.time}time"
+        return Measured(**result, cpu_limited=self.machine.cpu_limit and self.time == "cpu")
+
+    def limited(self, seconds: float) -> dict:
+        """The limits of a run of so many seconds, in BenchExec's words."""
+        limits: dict = {"walltimelimit": seconds}
+        if self.time == "cpu":
+            limits["walltimelimit"] = seconds * WALL_FACTOR + WALL_EXTRA
+            if self.machine.cpu_limit:
+                limits |= {"softtimelimit": seconds, "hardtimelimit": seconds + GRACE_SECONDS}
+        if self.machine.memory_limit:
+            limits["memlimit"] = self.limits.memory
+        if self.machine.cores:
+            limits["cores"] = self.cores
+        return limits
 
     def ask(self, request: dict) -> dict:
         process = self.start()

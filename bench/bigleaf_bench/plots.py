@@ -28,7 +28,8 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F
 MARKERS = "os^Dv<>p*hX"
 GAINS = (5, 10, 20)
 STYLE = {"font.size": 9, "axes.grid": True, "grid.alpha": 0.3, "axes.axisbelow": True,
-         "legend.frameon": False, "svg.hashsalt": "bigleaf", "figure.constrained_layout.use": True}
+         "legend.frameon": False, "text.parse_math": False, "svg.hashsalt": "bigleaf",
+         "figure.constrained_layout.use": True}
 # Nothing in a file that differs from one drawing to the next.
 METADATA = {"svg": {"Date": None}, "png": {"Software": None}}
 

@@ -8,7 +8,7 @@ become their median. All the figures of the papers follow from pairs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy
@@ -18,6 +18,7 @@ from bigleaf_bench import backing, journal
 from bigleaf_bench.campaign import Campaign, load
 from bigleaf_bench.execute import read_json
 from bigleaf_bench.failure import WrongUse
+from bigleaf_bench.variants import KINDS, OURS
 
 PAIR = ["category", "tool", "set", "instance"]
 GONE = ("wall_seconds", "cpu_seconds", "memory_bytes", "answer", "checked", "objection")
@@ -38,7 +39,9 @@ class Results:
     @staticmethod
     def load(folder: Path, base: str | None = None, huge: str | None = None) -> Results:
         records = journal.read(folder)
+        notes = read_json(folder / "notes.json") or {}
         campaign = load(folder / "campaign.toml")
+        campaign = replace(campaign, name=notes.get("campaign", campaign.name))
         names = [v.name for v in campaign.variants]
         for option, name in (("--base", base), ("--huge", huge)):
             if name and name not in names:
@@ -47,8 +50,8 @@ class Results:
         first = next((v.name for v in campaign.variants if not v.huge), names[0])
         base = base or first
         huge = huge or next((n for n in names if n != base), base)
-        return Results(folder, campaign, read_json(folder / "notes.json") or {}, records,
-                       frame(records, campaign.time), base, huge)
+        return Results(folder, campaign, notes, records, frame(records, campaign.time), base,
+                       huge)
 
     @property
     def alone(self) -> bool:
@@ -69,10 +72,13 @@ class Results:
         return result.join(self.misses(), on=["tool", "set", "instance"])
 
     def misses(self) -> pandas.DataFrame:
-        """TLB misses, where runs under `bigleaf tlb` counted them."""
+        """TLB misses, where runs under `bigleaf tlb` counted them: with Bigleaf and
+        without, which says nothing of another way to huge pages."""
+        kinds = {v.name: KINDS[v.kind] for v in self.campaign.variants}
+        told = not kinds[self.base].huge and kinds[self.huge].expect.mechanisms == OURS
         rows = {(r["tool"], r["set"], r["instance"]):
                 (float(r["tlb"]["base"]), float(r["tlb"]["huge"]))
-                for r in self.records if r["purpose"] == "tlb" and r.get("tlb")}
+                for r in self.records if told and r["purpose"] == "tlb" and r.get("tlb")}
         index = pandas.MultiIndex.from_tuples(list(rows), names=["tool", "set", "instance"]) \
             if rows else pandas.MultiIndex.from_arrays([[], [], []],
                                                        names=["tool", "set", "instance"])
@@ -122,8 +128,16 @@ def seconds(record: dict, backed: dict, time: str) -> float:
 
 
 def summed(runs: pandas.DataFrame) -> pandas.DataFrame:
-    """Repetitions become one row: medians, and how many counted."""
-    return runs.groupby(PAIR).agg(
+    """Repetitions become one row: medians of those that count, else of all. A run
+    out of time is longer than any other, and where the median is, the row is too."""
+    late = runs["status"] == "timeout"
+    runs = runs.assign(seconds=runs["seconds"].mask(late, numpy.inf))
+    count = runs["seconds"].notna()
+    runs = runs[count | ~count.groupby([runs[key] for key in PAIR]).transform("any")]
+    rows = runs.groupby(PAIR).agg(
         family=("family", "first"), seconds=("seconds", "median"), rss=("rss", "median"),
-        coverage=("coverage", "median"), counted=("seconds", "count"),
-        status=("status", "first"), small=("small", "max"))
+        coverage=("coverage", "median"), status=("status", "first"), small=("small", "max"))
+    late = rows["seconds"] == numpy.inf
+    solved = rows["seconds"].notna() & ~late
+    return rows.assign(seconds=rows["seconds"].where(solved),
+                       status=rows["status"].mask(late, "timeout").mask(solved, "ok"))

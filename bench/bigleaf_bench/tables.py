@@ -156,7 +156,7 @@ def tlb(pairs: pandas.DataFrame) -> list[str]:
 
 
 def remarks(results: Results) -> list[str]:
-    """Stand-ins, rows of the papers that nobody ran, invalid runs."""
+    """Stand-ins, rows of the papers that nobody ran, runs that do not count."""
     lines, absent = [], []
     for name, tool in {**TABLE_2, **{key[1]: tool for key, tool in TABLE_3.items()}}.items():
         of = results.runs[results.runs["tool"] == tool]
@@ -174,6 +174,11 @@ def remarks(results: Results) -> list[str]:
         lines.append(f"{len(invalid)} runs were not backed as labelled and are not counted; "
                      f"first: {invalid[0]['tool']} on {invalid[0]['instance']}, "
                      f"{invalid[0]['variant']}: {invalid[0]['objection']}")
+    contrary = [r for r in results.records if r["status"].startswith("contradiction")]
+    if contrary:
+        lines.append(f"{len(contrary)} runs contradict one another and are not counted; first: "
+                     f"{contrary[0]['tool']} on {contrary[0]['instance']}: "
+                     f"{contrary[0]['status']}")
     wrong = [r for r in results.records if r["status"].startswith("wrong answer")]
     return [f"WRONG ANSWER: {r['tool']} on {r['instance']}: {r['status']}" for r in wrong] + lines
 

@@ -166,20 +166,26 @@ def search_path(extra: tuple[str, ...]) -> str:
     return os.pathsep.join(filter(None, (*extra, ours, os.environ.get("PATH", os.defpath))))
 
 
+def on_path(program: str, path: str) -> str | None:
+    """Where it is, from any folder: runs begin in one of their own."""
+    found = shutil.which(program, path=path)
+    return os.path.abspath(found) if found else None
+
+
 def find(tool: Tool, extra: tuple[str, ...] = (), executable: str | None = None,
          suffix: str = "") -> Found | None:
     """The first form of `tool` that can run here. With a suffix only programs
     that were built for a variant count: cadical-thp for cadical."""
     path = search_path(extra)
     if executable:
-        found = shutil.which(executable + suffix, path=path)
+        found = on_path(executable + suffix, path)
         return Found(tool.forms[0], found) if found else None
     for form in tool.forms:
         if suffix and form.module:
             continue
-        found = shutil.which(form.program + suffix, path=path)
+        found = on_path(form.program + suffix, path)
         if not found and not suffix and not form.module:
-            found = shutil.which(form.program + PLAIN, path=path)
+            found = on_path(form.program + PLAIN, path)
         if found and (not form.module or importlib.util.find_spec(form.module)):
             return Found(form, found)
     return None

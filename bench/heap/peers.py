@@ -14,8 +14,8 @@ program, each allocator has its time and its peak memory as ratios to glibc's,
 the median over the rounds with their spread (the middle half), and the system
 time in seconds. An empty LIBRARY is glibc; it need not be named. What a COMMAND
 takes from a hugetlb pool counts as its memory. Runs of one COMMAND must end
-alike: the same exit status, and the same lines that match PATTERN. --save
-appends every run as a line of JSON.
+alike: the same exit status, which no signal brought about, and the same lines
+that match PATTERN. --save appends every run as a line of JSON.
 
 A virtual machine may give free huge pages back to its host, and what ran before
 decides whether a run has to wait for them (docs/design/heap.md). So each
@@ -122,6 +122,9 @@ class Ending:
         self.name, self.pattern, self.seen = name, re.compile(pattern), None
 
     def check(self, status, text):
+        if status < 0:
+            sys.exit(f"peers.py: {self.name} was ended by signal {-status}, "
+                     "which is no measurement")
         lines = [line for line in text.splitlines() if self.pattern.search(line)]
         self.seen = self.seen or (status, lines)
         if (status, lines) != self.seen:

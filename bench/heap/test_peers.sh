@@ -29,6 +29,13 @@ if python3 "$peers" --rounds=2 --same=BIGLEAF_PAGES --program="other=env" \
 fi
 grep -q "peers.py: other ended with 0, .*before with 0" "$folder/message" ||
     fail "no clear line"
+# shellcheck disable=SC2016 # for the program's own shell
+if python3 "$peers" --rounds=2 --program='dies=sh -c "kill -SEGV $$"' \
+    "ours=$library" 2>"$folder/message" >/dev/null; then
+    fail "runs that crashed were measured"
+fi
+grep -q "^peers.py: dies was ended by signal 11, which" "$folder/message" ||
+    fail "no clear line of a crash"
 if python3 "$peers" --rounds=2 --warm=999999999 --program="none=true" \
     "ours=$library" 2>"$folder/message" >/dev/null; then
     fail "more than there is was warmed up"

@@ -95,13 +95,25 @@ def percent(part: float, whole: float) -> str:
     return f"{100 * part / whole:.1f} %" if whole else "none"
 
 
-def row(name: str, words: list[str], options: argparse.Namespace, folder: Path) -> str:
+def compare(words: list[str], options: argparse.Namespace, folder: Path) -> dict | None:
+    """What one `bigleaf compare` found; None, and why on standard error, where it
+    measured nothing."""
     result = folder / "result.json"
+    result.unlink(missing_ok=True)  # that of the program before
     pinned = ["taskset", "-c", options.core] if options.core else []
-    subprocess.run([*pinned, options.command, "compare", "-n", str(options.runs), "--image=on",
-                    f"--json={result}", "--", *words], stdout=subprocess.DEVNULL,
-                   stderr=subprocess.DEVNULL, check=False)
-    found = json.loads(result.read_text())
+    done = subprocess.run([*pinned, options.command, "compare", "-n", str(options.runs),
+                           "--image=on", f"--json={result}", "--", *words], check=False,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    if not result.exists():
+        print(f"measure.py: {done.stderr.strip() or 'bigleaf compare failed'}", file=sys.stderr)
+        return None
+    return json.loads(result.read_text())
+
+
+def row(name: str, words: list[str], options: argparse.Namespace, folder: Path) -> str:
+    found = compare(words, options, folder)
+    if not found:
+        return f"| {name}" + " | -" * 7 + " | FAILED |"
     ours = [run for run in found["runs"] if run["variant"] == "bigleaf"]
     base = [run for run in found["runs"] if run["variant"] == "base"]
     cpu, memory = found["ratio"]["cpu"], found["ratio"]["peak_rss"]
@@ -130,7 +142,7 @@ def main() -> int:
                 if options.only and one not in options.only.split(","):
                     continue
                 line = row(one, words, options, folder)
-                faults += "DIFFERENT" in line
+                faults += not line.endswith(" same |")
                 print(line, flush=True)
     return 1 if faults else 0
 

@@ -29,14 +29,14 @@ cmake --build "$build" --target help | grep -q static_commands || {
         'configure again' >&2
     exit 3
 }
-for step in "--build $build --target static_commands" \
-    "--install $build --prefix $work/$name --strip"; do
-    # shellcheck disable=SC2086 # words
-    cmake $step >"$work/log" 2>&1 || {
+step() {
+    cmake "$@" >"$work/log" 2>&1 || {
         tail -5 "$work/log" >&2
         exit 1
     }
-done
+}
+step --build "$build" --target static_commands
+step --install "$build" --prefix "$work/$name" --strip
 for program in "$build"/bin/static/*; do
     strip -o "$work/$name/bin/${program##*/}" "$program"
 done

@@ -39,8 +39,8 @@ class Bench:
         self.results = folder / "results"
 
     def __call__(self, *words: str | Path, timeout: float = 2 * PATIENCE,
-                 env: dict[str, str] | None = None) -> Ended:
-        done = subprocess.run(self.command(*words), cwd=self.folder, capture_output=True,
+                 env: dict[str, str] | None = None, cwd: Path | None = None) -> Ended:
+        done = subprocess.run(self.command(*words), cwd=cwd or self.folder, capture_output=True,
                               text=True, errors="surrogateescape", timeout=timeout,
                               check=False,
                               env={**os.environ, **(env or {})})

@@ -88,6 +88,8 @@ def formula(tmp_path, text, name="f.cnf"):
     ("p cnf 2 2\n1 2 0\n", "1 clauses, but the header says 2"),
     ("p cnf 1 1\n1 2 0\n", "variable 2, but the header says 1"),
     ("p cnf 2 1\n1 x 0\n", "no number"),
+    ("p cnf 2 1\n1 -", "no number"),
+    ("p cnf 2 1\n1 - 2 0\n", "no number"),
     ("p cnf 2 1\n1 2\n", "no closing 0"),
     ("p cnf a b\n", "no numbers"),
     (f"p cnf 1 1\n{-2**63} 0\n", "variable 9223372036854775808, but the header says 1"),
@@ -159,6 +161,13 @@ def test_judgements(tmp_path, answer, expected, checked, wrong):
                          nobody)
     assert found.checked == checked
     assert (wrong in found.wrong) if wrong else not found.wrong
+
+
+@pytest.mark.parametrize(("answer", "known", "wanted"), [
+    ("core", "unsat", True), ("unsat", "core", True), ("sat", "core", False),
+    ("core", "sat", False), ("true: 42", "true", True), ("sat in frame 3", "sat", True)])
+def test_what_agrees_with_the_known_answer(answer, known, wanted):
+    assert checks.agree(answer, known) == wanted
 
 
 def nobody(text: str) -> None:

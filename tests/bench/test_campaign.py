@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 import pytest
@@ -92,13 +93,16 @@ def test_options_name_what_the_tool_and_the_set_know(tmp_path):
 
 
 @pytest.mark.parametrize(("files", "said"), [
-    ("**.cnf", "can only be an entire path component"), ("~nosuchuser/x", "home directory")])
+    # Python 3.13 and later takes it for *.cnf.
+    ("**.cnf", "can only be an entire path component" if sys.version_info < (3, 13)
+     else "no file matches **.cnf"), ("~nosuchuser/x", "home directory")])
 def test_patterns_that_name_no_files(bench, files, said):
     bench.write("campaign.toml", GOOD.replace("*.cnf", files))
     ended = bench("run", "--dry-run", "campaign.toml")
     assert ended.status == 2 and "Traceback" not in ended.err
     last = ended.err.splitlines()[-1]
-    assert last.startswith(f"bigleaf-bench: instance set all: {files}: ") and said in last
+    assert last.startswith("bigleaf-bench: instance set all: ")
+    assert files in last and said in last
 
 
 def test_exit_status_and_one_line(bench):

@@ -10,7 +10,7 @@ import subprocess
 import pytest
 from conftest import BASE, HEAD, PATIENCE, SAT, UNSAT, VARIANTS, real, wait_for
 
-from bigleaf_bench import checks
+from bigleaf_bench import checks, execute
 
 
 @pytest.mark.parametrize("liar", [
@@ -32,11 +32,40 @@ def test_a_wrong_answer_ends_the_campaign(bench, liar):
 
 
 def test_a_contradiction_is_a_status(bench):
+    """Of every run of both tools: nobody knows who is right."""
     bench.write("a.cnf", UNSAT)
     bench.write("campaign.toml", HEAD + bench.tool("yes", "exit 10") + bench.tool("no", "exit 20")
-                + BASE)
-    assert bench.run().status == 0
-    assert all(s.startswith("contradiction (") for s in bench.statuses().values())
+                + VARIANTS)
+    ended = bench.run(report=True)
+    assert ended.status == 0
+    last = {r["key"]: r for r in bench.records()}.values()
+    assert len(last) == 4
+    assert all(r["status"].startswith("contradiction (") and not r["valid"] for r in last), last
+    assert "4 runs contradict one another and are not counted" in ended.out
+
+
+def said(tool: str, answer: str, checked: str = "", status: str = "ok") -> dict:
+    return {"tool": tool, "answer": answer, "checked": checked, "status": status,
+            "purpose": "measure", "category": "SAT", "set": "all", "instance": "a.cnf",
+            "variant": "base", "valid": status == "ok"}
+
+
+def test_a_checked_answer_refutes_every_other():
+    others = [said("no", "unsat"), said("yes", "sat"), said("not", "unsat"),
+              said("never", "unsat", status="contradiction (...)")]
+    record, refuted = execute.held_against(said("right", "sat", "model"), others)
+    assert record["status"] == "ok"
+    assert [r["tool"] for r in refuted] == ["no", "not", "never"]
+    assert all(r["status"] == f"wrong answer ({r['tool']}, base: unsat; right, base: sat, checked "
+               "by model)" for r in refuted)
+    record, refuted = execute.held_against(said("no", "unsat"), [*others, record])
+    assert record["status"].startswith("wrong answer (no, base: unsat; right") and not refuted
+
+
+def test_a_refuted_answer_contradicts_nobody():
+    wrong = said("liar", "sat", status="wrong answer (sat: the model leaves 1 clauses unsatisfied)")
+    record = said("right", "unsat")
+    assert execute.held_against(record, [wrong]) == (record, [])
 
 
 @pytest.mark.parametrize(("one", "other", "wanted"), [
@@ -44,7 +73,8 @@ def test_a_contradiction_is_a_status(bench):
     # Of aigbmc and of ABC's bmc3.
     ("sat", "sat in frame 35", False), ("sat in frame 3", "sat in frame 35", True),
     ("unsat", "unsat 17 frames", False), ("unsat 16 frames", "unsat 17 frames", False),
-    ("sat", "unsat 17 frames", True)])
+    ("sat", "unsat 17 frames", True), ("sat in frame 16", "unsat 17 frames", True),
+    ("sat in frame 17", "unsat 17 frames", False)])
 def test_which_answers_contradict(one, other, wanted):
     assert checks.contradict(one, other) == checks.contradict(other, one) == wanted
 

@@ -5,18 +5,20 @@ from __future__ import annotations
 
 import bz2
 import contextlib
+import errno
 import functools
 import gzip
 import hashlib
 import http.server
 import lzma
+import os
 import shutil
 import tarfile
 import threading
 from pathlib import Path
 
 import pytest
-from conftest import SAT, UNSAT
+from conftest import BASE, HEAD, SAT, UNSAT
 
 from bigleaf_bench import campaign, formulas, instances
 from bigleaf_bench.failure import Lacking, WrongUse
@@ -54,6 +56,17 @@ def test_damaged_files_are_not_unpacked(tmp_path):
     (tmp_path / "c.cnf.gz").write_bytes(gzip.compress(SAT.encode())[:10] + b"\xff" * 30)
     found = prepared(tmp_path, 'files = ["*.cnf.*"]')
     assert [i.problem[:20] for i in found] == ["cannot be unpacked a"] * 4
+
+
+def test_a_full_disk_is_no_fault_of_an_instance(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    (tmp_path / "a.cnf.gz").write_bytes(gzip.compress(SAT.encode()))
+    with monkeypatch.context() as patched, pytest.raises(OSError, match="No space left"):
+        patched.setattr(shutil, "copyfileobj", full)
+        prepared(tmp_path, 'files = ["*.gz"]')
+    assert not prepared(tmp_path, 'files = ["*.gz"]')[0].problem
 
 
 def test_folders_and_sets_that_may_be_empty(tmp_path):
@@ -160,6 +173,37 @@ def test_circuits_are_unrolled(tmp_path):
         prepared(tmp_path, text)
 
 
+def test_circuits_of_one_name_keep_apart(tmp_path):
+    for folder, circuit in (("one", "aag 1 0 1 1 0\n2 3\n2\n"), ("two", "aag 0 0 0 1 0\n0\n")):
+        (tmp_path / folder).mkdir()
+        with lzma.open(tmp_path / folder / "x.aag.xz", "wb") as file:
+            file.write(circuit.encode())
+    text = 'generate = "bmc_aiger"\narguments = ["one/x.aag* 2", "two/x.aag* 3"]'
+    one, two = prepared(tmp_path, text)
+    assert (one.name, two.name) == ("bmc_aiger_x.aag_2.cnf", "bmc_aiger_x.aag_3.cnf")
+    assert [len(formulas.read(i.path)) for i in (one, two)] == [1, 2]
+    with pytest.raises(WrongUse, match="would both be bmc_aiger_x.aag_2.cnf; give one"):
+        prepared(tmp_path, text.replace(" 3", " 2"))
+
+
+def test_a_dry_run_leaves_what_was_measured(bench):
+    (bench.folder / "old").mkdir()
+    (bench.folder / "new").mkdir()
+    for name, text in (("old", SAT), ("new", UNSAT)):
+        with gzip.open(bench.folder / name / "a.cnf.gz", "wb") as file:
+            file.write(text.encode())
+    text = HEAD.replace("*.cnf", "old/*.gz") + bench.tool("right", "exit 10") + BASE
+    bench.write("campaign.toml", text)
+    assert bench.run().status == 0
+    kept = bench.results / "instances/all/a.cnf"
+    bench.write("campaign.toml", text.replace("old/", "new/"))
+    ended = bench("run", "campaign.toml", "--dry-run", "--output", bench.results)
+    assert (ended.status, ended.out) == (0, "measure|right|all/a.cnf|base|0\n")
+    assert kept.read_text(encoding="ascii") == SAT
+    ended = bench("run", "campaign.toml", "--dry-run")
+    assert ended.status == 0 and not (bench.folder / "campaign.results").exists()
+
+
 def test_archives_by_http(tmp_path, archive):
     handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(tmp_path))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
@@ -167,7 +211,9 @@ def test_archives_by_http(tmp_path, archive):
         url = f"http://127.0.0.1:{server.server_port}"
         digest = sha256(archive)
         text = f'url = "{url}/set.tar.gz"\nsha256 = "{digest}"\nmember = "*.cnf"'
-        assert [i.name for i in prepared(tmp_path, text)] == ["a.cnf", "b.cnf"]
+        for words in ("", "?download=1", "#x"):
+            found = prepared(tmp_path, text.replace(".gz", f".gz{words}"))
+            assert [i.name for i in found] == ["a.cnf", "b.cnf"]
         with pytest.raises(Lacking, match="ile not found"):
             prepared(tmp_path, f'url = "{url}/none"\nsha256 = "{digest}"')
         server.shutdown()

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -10,8 +11,10 @@ import threading
 import time
 
 import pytest
-from bigleaf_bench import measure
+from bigleaf_bench import measure, stop
 from bigleaf_bench.campaign import Limits
+from bigleaf_bench.failure import Lacking
+from bigleaf_bench.journal import Journal
 from conftest import BASE, HEAD, PATIENCE, UNSAT, lines, wait_for
 
 
@@ -45,18 +48,28 @@ def test_kill_9_loses_nothing_and_runs_nothing_twice(bench):
                               check=False).stdout, "nothing is left running"
 
 
-def test_interrupted_and_two_at_once(bench):
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_interrupted_and_two_at_once(bench, number):
     slow_campaign(bench, 4)
     (bench.folder / "hold").touch()
     process = bench.start()
     wait_for(lambda: lines(bench.results / "runs.jsonl") >= 1)
     other = bench.run()
     assert other.status == 2 and "another campaign writes here" in other.err
-    process.terminate()
+    process.send_signal(number)
     said = process.communicate(timeout=PATIENCE)[0]
     assert process.returncode == 130 and "goes on from here" in said
     (bench.folder / "hold").unlink()
     assert bench.run().status == 0 and len(bench.records()) == 4
+
+
+def test_a_folder_that_cannot_be_locked_is_not_called_busy(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr("bigleaf_bench.journal.fcntl.flock", refuse)
+    with pytest.raises(Lacking, match=r"runs.jsonl: cannot be locked \(No locks available\)"):
+        Journal(tmp_path)
 
 
 def test_a_run_is_stopped_however_early_that_is_asked(tmp_path):
@@ -77,7 +90,13 @@ def test_a_run_is_stopped_however_early_that_is_asked(tmp_path):
         assert ended[0].termination == "killed"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_nohup_keeps_a_campaign(monkeypatch):
+    assert signal.SIGHUP in stop.signals()
+    monkeypatch.setattr(signal, "getsignal", lambda number: signal.SIG_IGN)
+    assert signal.SIGHUP not in stop.signals()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_interrupted_before_the_first_run(bench, number):
     os.mkfifo(bench.folder / "a.cnf.xz")  # it waits to be unpacked
     bench.write("campaign.toml", HEAD.replace("*.cnf", "*.xz") + bench.tool("right", "exit 20")
@@ -89,6 +108,17 @@ def test_interrupted_before_the_first_run(bench, number):
     assert process.returncode == 130
     assert said.splitlines()[-1] == "bigleaf-bench: stopped; the same command goes on from here"
     assert "Traceback" not in said
+
+
+def test_an_instance_that_was_mended_is_run(bench):
+    bench.write("a.cnf", UNSAT[:-4])
+    bench.write("b.cnf", "p cnf 1 2\n1 0\n")
+    bench.write("campaign.toml", HEAD + bench.tool("right", "exit 20") + BASE)
+    assert bench.run().status == 3
+    bench.write("a.cnf", UNSAT)
+    assert bench.run().status == 0
+    assert [(r["instance"], r["status"].split(" (")[0]) for r in bench.records()[2:]] == [
+        ("a.cnf", "ok")], "of the other nothing is new"
 
 
 def test_another_campaign_does_not_mix_in(bench):

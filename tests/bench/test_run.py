@@ -120,12 +120,26 @@ def test_what_a_run_left_is_ended_with_it(bench):
     wait_for(lambda: not os.path.exists(f"/proc/{left}"))  # buried by who took it in
 
 
-@pytest.mark.parametrize(("limited", "time", "status"), [
-    (True, "cpu", "stalled (it had 6.5 s of the processor)"), (True, "wall", "timeout"),
-    (False, "cpu", "timeout")])
-def test_a_machine_that_stood_still_is_no_timeout(tmp_path, limited, time, status):
+@pytest.mark.parametrize(("limited", "status"), [
+    (True, "stalled (it had 6.5 s of the processor)"), (False, "timeout")])
+def test_a_machine_that_stood_still_is_no_timeout(tmp_path, limited, status):
     measured = Measured(6.5, 150.0, None, None, 15, "walltime", "", limited)
-    assert execute.ended(measured, "", "", tmp_path, time) == status
+    assert execute.ended(measured, "", "", tmp_path) == status
+
+
+COUNTS = "i=0; while [ $i -lt 1000000 ]; do i=$((i + 1)); done; exit 20"
+
+
+@pytest.mark.parametrize(("time", "seconds", "command", "termination"), [
+    ("cpu", 0.1, COUNTS, "cputime"), ("cpu", 0.1, "sleep 0.5", ""),
+    ("wall", 0.3, "sleep 60", "walltime"), ("wall", 30, "exit 20", "")])
+def test_who_is_late_without_a_cgroup_is_late(tmp_path, time, seconds, command, termination):
+    """It would count as solved, and its rival that was ended as faster."""
+    runner = Runner(Machine(False, False, False, False, "none"), Limits(), None, tmp_path, time)
+    measured = runner.run(["/bin/sh", "-c", command], tmp_path / "out", seconds, {})
+    runner.close()
+    assert measured.termination == termination and not measured.cpu_limited
+    assert measured.wall_seconds < 60
 
 
 @pytest.mark.parametrize(("exit_status", "number", "termination", "text", "status"), [
@@ -140,6 +154,13 @@ def test_how_a_run_without_an_answer_ended(tmp_path, exit_status, number, termin
                                            status):
     measured = Measured(1.0, 1.0, None, exit_status, number, termination, "", True)
     assert execute.ended(measured, text, "", tmp_path) == status
+
+
+def test_an_answer_of_a_program_that_crashed_is_none(tmp_path):
+    """As a shell around it tells it; readers of some dialects ask for no status."""
+    for status, number in ((139, None), (None, 11)):
+        measured = Measured(1.0, 1.0, None, status, number, "", "", True)
+        assert execute.ended(measured, "sat\n", "sat", tmp_path) == "crash (signal 11)"
 
 
 def test_statuses(bench):
@@ -234,11 +255,12 @@ MISSES = {"schema": "bigleaf.tlb/1", "by": "emulator", "geometry": {"name": "has
 
 @pytest.mark.parametrize(("number", "termination", "status"), [
     (None, "", "ok"), (15, "cputime-soft", "timeout"), (11, "", "crash (signal 11)"),
-    (9, "memory", "out of memory")])
+    (139, "", "crash (signal 11)"), (9, "memory", "out of memory")])
 def test_misses_of_a_part_of_a_run_are_none(tmp_path, number, termination, status):
     path = tmp_path / "report.json"
     path.write_text(json.dumps(MISSES), encoding="ascii")
-    measured = Measured(6.5, 7.0, None, None if number else 20, number, termination, "", True)
+    ended = (None, number) if (number or 128) < 128 else (number or 20, None)
+    measured = Measured(6.5, 7.0, None, *ended, termination, "", True)
     found = execute.counted(measured, path, "")
     assert found["status"] == status and ("tlb" in found) == (status == "ok")
 
@@ -279,6 +301,24 @@ def test_what_cannot_be_run_is_said(tmp_path):
     with pytest.raises(Lacking, match="runexec: .*Is a directory"):
         runner.run(["/bin/true"], tmp_path, 5, {})
     runner.close()
+
+
+def test_programs_are_found_as_seen_from_the_campaign(bench):
+    """Runs begin in a folder of their own; PATH may hold folders seen from here."""
+    bench.write("a.cnf", UNSAT)
+    for name in ("mine", "cadical"):
+        (bench.folder / name).mkdir()
+        bench.write(f"{name}/cadical", "#!/bin/sh\n[ $1 = --version ] || exit 20\n").chmod(0o755)
+    tools = '[[tools]]\nuse = "cadical"\nsets = ["all"]\n'
+    bench.write("campaign.toml", f'{HEAD}{tools}{tools}name = "mine"\n'
+                f'executable = "mine/cadical"\n{BASE}')
+    elsewhere = bench.folder / "elsewhere"
+    elsewhere.mkdir()
+    ended = bench("run", "../campaign.toml", "--output", bench.results, "--no-report",
+                  env={"PATH": f"../cadical:{os.environ['PATH']}"}, cwd=elsewhere)
+    assert ended.status == 0, ended.err
+    assert {r["tool"]: (r["status"], r["command"][0]) for r in bench.records()} == {
+        name: ("ok", f"{bench.folder}/{name}/cadical") for name in ("mine", "cadical")}
 
 
 @pytest.mark.parametrize("name", ["kissat", "z3"])

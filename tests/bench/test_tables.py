@@ -126,6 +126,49 @@ def test_table_3_counts_timeouts_as_the_limit(results):
         ["ASP", "clasp", "2.00", "1.00", "50.00", "-", "1"]]
 
 
+@pytest.mark.parametrize(("times", "status", "seconds"), [
+    ((4, 90, "timeout"), "ok", "90.00"), ((4, "timeout", "timeout"), "timeout", "-"),
+    (("timeout", "timeout", 4), "timeout", "-"), (("timeout", 4), "timeout", "-"),
+    (("crash", 4, 6), "ok", "5.00"), (("crash", "timeout", "timeout"), "timeout", "-"),
+    (("crash", "crash", 4), "ok", "4.00"), (("crash", "crash"), "crash", "-")])
+def test_a_run_out_of_time_is_the_longest_repetition(folder, times, status, seconds):
+    runs = [record("clasp", "a.cnf", "thp", 2)]
+    for i, time in enumerate(times):
+        ok = isinstance(time, int)
+        runs.append({**record("clasp", "a.cnf", "base", time if ok else 100, "ok" if ok else time),
+                     "repetition": i, "key": f"measure|clasp|all/a.cnf|base|{i}"})
+    text = "".join(json.dumps(r) + "\n" for r in runs)
+    (folder / "runs.jsonl").write_text(text, encoding="ascii")
+    results = Results.load(folder)
+    row = list(csv.reader(io.StringIO(tables.runs(results, "csv"))))[1]
+    assert row[2] == status and (row[4] or "-") == seconds
+    counted = tables.table_3(results)[0]
+    assert counted[-1] == ("0" if status == "crash" else "1")
+    assert status != "timeout" or counted[2] == tables.hours(100)
+
+
+def test_misses_are_those_of_bigleaf_alone(folder):
+    text = CAMPAIGN + '[[variants]]\nname = "peer"\nkind = "other"\n'
+    (folder / "campaign.toml").write_text(text, encoding="ascii")
+    with (folder / "runs.jsonl").open("a", encoding="ascii") as file:
+        file.writelines(json.dumps(record("minisat", i, "peer", HOUR)) + "\n"
+                        for i in ("a.cnf", "b.cnf"))
+    assert tables.table_2(Results.load(folder))[0][7:9] == ["4.0e+13", "1.0e+12"]
+    for base, huge in (("base", "peer"), ("peer", "thp")):
+        row, = tables.table_2(Results.load(folder, base, huge))
+        assert row[2] == "2" if huge == "peer" else row[1] == "2"
+        assert row[7:] == ["-"] * 5
+
+
+def test_the_name_of_a_campaign_may_be_its_file_s(folder):
+    text = CAMPAIGN.replace('name = "known"\n', "", 1)
+    (folder / "campaign.toml").write_text(text, encoding="ascii")
+    (folder / "notes.json").write_text('{"campaign": "mine"}', encoding="ascii")
+    results = Results.load(folder)
+    assert "<h1>mine: " in report.page(results)
+    assert all(p.name.startswith("mine.") for p in resultxml.export(results, folder))
+
+
 def test_text_names_what_is_missing_and_what_is_not_counted(results):
     text = tables.paper(results)
     assert re.search("not in this campaign: .*Lingeling.*cbmc", text)
@@ -224,6 +267,14 @@ def test_plots(results, tmp_path):
     assert again == (tmp_path / "plots" / "scatter.svg").read_bytes(), "equal bytes"
     for gain in plots.GAINS:
         assert f"{gain} %".encode() in again
+
+
+def test_names_of_families_are_no_formulas(folder):
+    with (folder / "runs.jsonl").open("a", encoding="ascii") as file:
+        file.writelines(json.dumps({**record("minisat", "e.cnf", v, 1), "family": r"$\no$"})
+                        + "\n" for v in ("base", "thp"))
+    drawn = plots.draw(Results.load(folder), "families", ("svg", "png"))
+    assert len(drawn) == 2
 
 
 def test_report_is_one_file(results, folder):

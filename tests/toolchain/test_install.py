@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import sys
@@ -78,6 +79,15 @@ def test_cmake_finds_the_package(tree: Path, tmp_path: Path) -> None:
     if doctor(out / "all_static")["huge_pages_here"]:
         for name in ("with_static", "all_static", "with_shared"):
             assert heap_of(out / name) >= 8 << 20
+
+
+def test_a_cmake_that_is_too_old_is_told(tree: Path, tmp_path: Path) -> None:
+    """It would leave out what puts malloc into a program."""
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.10)\nproject(old NONE)\n"
+        "set(CMAKE_VERSION 3.12.4)\nfind_package(bigleaf REQUIRED)\n")
+    ended = run("cmake", "-S", tmp_path, "-B", tmp_path / "out", f"-DCMAKE_PREFIX_PATH={tree}")
+    assert ended.status == 1 and "it takes CMake 3.13 or later" in " ".join(ended.err.split())
 
 
 def test_cmake_takes_the_toolchain(tree: Path, tmp_path: Path) -> None:
@@ -194,3 +204,48 @@ def test_bench_asks_for_a_python(python: str, tree: Path, tmp_path: Path) -> Non
     assert ended.status == 3
     assert ended.err.startswith("bigleaf-bench: needs Python 3.11")
     assert ended.err.count("\n") == 1
+
+
+def test_the_bench_of_sources_in_a_folder_with_a_space(tmp_path: Path) -> None:
+    if sys.version_info < (3, 11):
+        pytest.skip("bigleaf-bench needs Python 3.11 or later")
+    (tmp_path / "my sources").symlink_to(SOURCE)
+    (tmp_path / "script.cmake").write_text(
+        f'set(BL_BENCH_PYTHON "{sys.executable}")\n'
+        f'set(BL_BENCH_PACKAGE "{tmp_path}/my sources/bench")\n'
+        f'configure_file("{SOURCE}/bench/launcher.sh.in" launcher @ONLY)\n')
+    assert run("cmake", "-P", "script.cmake", cwd=tmp_path).status == 0
+    ended = run("sh", tmp_path / "launcher", "--version")
+    assert (ended.status, ended.err) == (0, "")
+
+
+def test_nothing_of_the_runtime_is_left_to_a_linker(tmp_path: Path) -> None:
+    """Distributions add -flto, with which its parts cannot be joined."""
+    flags = "-flto=auto -ffat-lto-objects"
+    ended = run("cmake", "-G", "Ninja", "-S", SOURCE, "-B", tmp_path, "-DBL_TESTS=OFF",
+                *(f"-DCMAKE_{language}_FLAGS={flags}" for language in ("C", "CXX")))  # fmt: skip
+    assert ended.status == 0, ended
+    commands = json.loads((tmp_path / "compile_commands.json").read_text())
+    assert len(commands) > 100
+    for command in (one["command"] for one in commands):
+        assert command.index("-fno-lto") > command.index("-flto=auto"), command
+
+
+def test_folders_of_the_install_are_relative(tmp_path: Path) -> None:
+    """Else what is installed would look for the rest in places that are none."""
+    ended = run("cmake", "-S", SOURCE, "-B", tmp_path, "-DCMAKE_INSTALL_LIBDIR=/opt/lib")
+    assert ended.status == 1
+    assert "CMAKE_INSTALL_LIBDIR=/opt/lib: must be relative" in " ".join(ended.err.split())
+
+
+def test_make_builds_what_is_joined_before_it_is_joined(tmp_path: Path) -> None:
+    """Its rules for an object are those of the object's own target."""
+    ended = run("cmake", "-G", "Unix Makefiles", "-S", SOURCE, "-B", tmp_path, "-DBL_TESTS=OFF")
+    assert ended.status == 0, ended
+    order = (tmp_path / "CMakeFiles/Makefile2").read_text()
+    for target in ("src/table/CMakeFiles/bigleaf_table.dir",
+                   "src/runtime/CMakeFiles/bigleaf_static.dir"):  # fmt: skip
+        rules = (tmp_path / target / "build.make").read_text()
+        joined = set(re.findall(r": (src/\S+\.dir)/\S+\.o$", rules, re.MULTILINE)) - {target}
+        assert len(joined) > 5
+        assert [of for of in joined if f"\n{target}/all: {of}/all\n" not in order] == []

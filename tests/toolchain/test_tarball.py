@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -44,3 +45,20 @@ def test_it_links_from_where_it_was_unpacked(
     assert (ended.status, ended.err) == (0, "")
     assert run(program).out == "done\n"
     assert (tree / "share/man/man1/bigleaf-cc.1").exists()
+
+
+def test_it_is_made_of_a_tree_whose_name_has_a_space(tmp_path: Path) -> None:
+    """By a stand-in for cmake, which has nothing to build."""
+    (tmp_path / "bin").mkdir()
+    cmake = tmp_path / "bin/cmake"
+    cmake.write_text("#!/bin/sh\n[ -d \"$2\" ] || exit 1\ncase $*:$3 in\n"
+                     "*' help'*) echo static_commands ;;\n"
+                     '*:--prefix) mkdir -p "$4/bin" ;;\nesac\n')
+    cmake.chmod(0o755)
+    programs = tmp_path / "my tree/bin/static"
+    programs.mkdir(parents=True)
+    shutil.copy("/bin/true", programs / "leaflog")
+    made = run(SOURCE / "packaging/tarball/build.sh", tmp_path / "my tree", tmp_path,
+               env={"PATH": f"{tmp_path}/bin:{os.environ['PATH']}"})  # fmt: skip
+    assert made.status == 0, made
+    assert "/bin/leaflog\n" in run("tar", "-tf", made.out.strip()).out

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import sys
 from argparse import Namespace
 from pathlib import Path
 
+from bigleaf_bench import stop
 from bigleaf_bench.build import VARIANTS, container, display, measure, recipe, toolchain, work
 from bigleaf_bench.failure import Failure, Lacking, WrongUse
 
@@ -104,7 +104,7 @@ def run(arguments: Namespace) -> int:
     measure.need_files(arguments.table or [])  # rather now than after the builds
     if arguments.into:
         arguments.into.mkdir(parents=True, exist_ok=True)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
+    stop.as_interrupts()
     built, failures = build_all(arguments)
     if arguments.into:
         copy(built, arguments.into)

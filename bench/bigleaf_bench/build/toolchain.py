@@ -17,6 +17,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -48,7 +49,7 @@ class Toolchain:
 
     variant: str
     compilers: dict[str, str]
-    lines: dict[str, str]  # that link
+    lines: dict[str, str]  # that link; both are words of the shell
     digest: str
     container: Container | None = None
     readable: tuple[tuple[Path, str], ...] = ()  # what the lines name in a container
@@ -144,19 +145,20 @@ def make(variant: str, container: Container | None = None) -> Toolchain:
         return make_inside(variant, container)
     cc, cxx = compiler("cc", "gcc"), compiler("c++", "g++")
     versions = (variant, SCRIPT, version(cc), version(cxx))
-    plain = {"cc": cc, "c++": cxx}
+    plain = {"cc": shlex.quote(cc), "c++": shlex.quote(cxx)}
     ccache = shutil.which("ccache")
-    compilers = {kind: f"{ccache} {path}" for kind, path in plain.items()} if ccache else plain
+    compilers = {kind: f"{shlex.quote(ccache)} {path}" for kind, path in plain.items()} \
+        if ccache else plain
     if variant == "plain":
         return Toolchain(variant, compilers, plain, digest_of([], *versions))
     bigleaf = find_bigleaf()
     option, files = "", libraries(bigleaf)
-    setting = f"BIGLEAF_CC={cc} BIGLEAF_CXX={cxx}"
+    setting = f"BIGLEAF_CC={plain['cc']} BIGLEAF_CXX={plain['c++']}"
     if variant == "thp":
         libc = thp_libc()
         option, files = " --libc=thp", [libc, *files]
-        setting += f" BIGLEAF_LIBC_THP={libc.parent}"
-    lines = {kind: f"env {setting} {bigleaf} {kind}{option}" for kind in NAMES}
+        setting += f" BIGLEAF_LIBC_THP={shlex.quote(str(libc.parent))}"
+    lines = {kind: f"env {setting} {shlex.quote(bigleaf)} {kind}{option}" for kind in NAMES}
     return Toolchain(variant, compilers, lines, digest_of(files, *versions))
 
 
