@@ -413,18 +413,44 @@ listing(N) :-
     '$listing'(L).
 '$list_clauses'(H) :- clause(H, B), portray_clause((H :- B)), fail.
 '$list_clauses'(_) :- nl.
-portray_clause(T) :- \+ \+ ( numbervars(T, 0, _), '$portray'(T) ).
-'$portray'((H :- true)) :- !, '$portray_last'(H).
-'$portray'((H :- B)) :- !, writeq(H), write(' :-'), '$portray_body'(B, last).
-'$portray'(T) :- '$portray_last'(T).
-'$portray_body'((A, B), Where) :- !, '$portray_body'(A, inner), '$portray_body'(B, Where).
-'$portray_body'(G, inner) :- nl, write('    '), print(G), write(',').
-'$portray_body'(G, last) :- nl, write('    '), '$portray_last'(G).
-'$portray_last'(T) :- write_term(T, [quoted(true), numbervars(true), fullstop(true), nl(true)]).
+portray_clause(T) :-
+    \+ \+ ( ( ground(T) -> true ; numbervars(T, 0, _, [singletons(true)]) ), '$portray'(T) ).
+'$portray'((H :- true)) :- !, '$portray_part'('.', H, 1199).
+'$portray'((H :- B)) :- !, '$portray_part'('', H, 1199), write(' :-'), '$portray_line'(1), '$portray_body'(B, 1, '.').
+'$portray'(T) :- '$portray_part'('.', T, 1200).
+% The goals of a body, the first at N steps from the margin and the others
+% below it; a construct of several branches stands in brackets.
+'$portray_body'((A, B), N, End) :- !,
+    '$portray_body'(A, N, ','), '$portray_line'(N), '$portray_body'(B, N, End).
+'$portray_body'(G, N, End) :-
+    '$portray_branching'(G), !,
+    M is N + 1, write('(   '), '$portray_branches'(G, N, M), '$portray_line'(N), write(')'), '$portray_end'(End).
+'$portray_body'(G, _, End) :- '$portray_part'(End, G, 999).
+'$portray_branching'((_ ; _)).
+'$portray_branching'((_ -> _)).
+'$portray_branching'((_ *-> _)).
+'$portray_branches'((A ; B), N, M) :- !,
+    '$portray_branch'(A, N, M), '$portray_line'(N), write(';   '), '$portray_branches'(B, N, M).
+'$portray_branches'(G, N, M) :- '$portray_branch'(G, N, M).
+'$portray_branch'((C -> T), N, M) :- !, '$portray_if'(C, '->  ', T, N, M).
+'$portray_branch'((C *-> T), N, M) :- !, '$portray_if'(C, '*-> ', T, N, M).
+'$portray_branch'(G, _, M) :- '$portray_body'(G, M, '').
+'$portray_if'(C, Arrow, T, N, M) :-
+    '$portray_body'(C, M, ''), '$portray_line'(N), write(Arrow), '$portray_body'(T, M, '').
+'$portray_line'(N) :- nl, K is 4 * N, tab(K).
+'$portray_part'('.', T, P) :- !,
+    write_term(T, [quoted(true), numbervars(true), priority(P), fullstop(true), nl(true)]).
+'$portray_part'(End, T, P) :- write_term(T, [quoted(true), numbervars(true), priority(P)]), write(End).
+'$portray_end'('.') :- !, write('.'), nl.
+'$portray_end'(End) :- write(End).
 [F|Fs] :- '$consult_all'([F|Fs]).
 '$consult_all'([]).
 '$consult_all'([F|Fs]) :- consult(F), '$consult_all'(Fs).
-module(_, _).
+% Of a module all is public; the operators it exports are declared.
+module(_, Es) :- ( is_list(Es) -> '$declare_operators'(Es) ; true ).
+'$declare_operators'([]).
+'$declare_operators'([E|Es]) :-
+    ( nonvar(E), E = op(P, T, N) -> op(P, T, N) ; true ), '$declare_operators'(Es).
 set_stream(_, _).
 style_check(_).
 export(_).
