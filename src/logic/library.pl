@@ -479,17 +479,17 @@ random_permutation(L, P) :- '$keyed'(L, K), keysort(K, S), pairs_values(S, P).
 '$keyed'([X|Xs], [R-X|Ks]) :- R is random_float, '$keyed'(Xs, Ks).
 shell(C) :- shell(C, 0).
 % a string is an atom here; where one is wanted, a list of codes or of
-% characters, such as "text" is, will do
-'$text'(S, A) :- ( nonvar(S), S = [_|_] -> atom_codes(A, S) ; A = S ).
+% characters, such as "text" is, will do, and [], which "" is
+'$text'(S, A) :- ( nonvar(S), S = [_|_] -> atom_codes(A, S) ; S == [] -> A = '' ; A = S ).
 string_concat(S, T, U) :- '$text'(S, A), '$text'(T, B), '$text'(U, C), atom_concat(A, B, C).
 string_length(S, N) :- '$text'(S, A), atom_length(A, N).
 string_codes(S, L) :- '$text'(S, A), atom_codes(A, L).
 string_chars(S, L) :- '$text'(S, A), atom_chars(A, L).
-string_to_atom(S, A) :- '$text'(S, A).
+string_to_atom(S, A) :- '$text'(S, T), ( var(T), nonvar(A) -> S = A ; atomic_list_concat([T], A) ).
 atom_string(A, S) :-
     (   var(A)
     ->  atom_codes(B, S), A = B
-    ;   '$text'(A, T), atomic_list_concat([T], B),
+    ;   ( A == [] -> T = A ; '$text'(A, T) ), atomic_list_concat([T], B),
         ( var(S) -> S = B ; atom_codes(C, S), C = B )
     ).
 number_string(N, S) :- atom_number(S, N).
