@@ -353,6 +353,7 @@ phrase(G, L, R) :-
 '$dcg_construct'((_ ; _)).
 '$dcg_construct'((_ | _)).
 '$dcg_construct'((_ -> _)).
+'$dcg_construct'((_ *-> _)).
 '$dcg_construct'(\+ _).
 '$dcg_construct'(!).
 '$dcg_construct'({_}).
@@ -364,12 +365,15 @@ dcg_translate_rule((H, P --> B), (H1 :- B1)) :- !,
     '$dcg_terminals'(P, S, S1, B2), B1 = (B0, B2).
 dcg_translate_rule((H --> B), (H1 :- B1)) :-
     '$dcg_head'(H, S0, S, H1), '$dcg_body'(B, S0, S, B1).
+'$dcg_head'(_ : H, S0, S, H1) :- !, '$dcg_head'(H, S0, S, H1).
 '$dcg_head'(H, S0, S, H1) :- H =.. L0, '$append'(L0, [S0, S], L), H1 =.. L.
 '$dcg_body'(B, S0, S, phrase(B, S0, S)) :- var(B), !.
 '$dcg_body'((A, B), S0, S, (A1, B1)) :- !, '$dcg_body'(A, S0, S1, A1), '$dcg_body'(B, S1, S, B1).
 '$dcg_body'((A ; B), S0, S, (A1 ; B1)) :- !, '$dcg_body'(A, S0, S, A1), '$dcg_body'(B, S0, S, B1).
 '$dcg_body'((A | B), S0, S, G) :- !, '$dcg_body'((A ; B), S0, S, G).
 '$dcg_body'((A -> B), S0, S, (A1 -> B1)) :- !, '$dcg_body'(A, S0, S1, A1), '$dcg_body'(B, S1, S, B1).
+'$dcg_body'((A *-> B), S0, S, (A1 *-> B1)) :- !, '$dcg_body'(A, S0, S1, A1), '$dcg_body'(B, S1, S, B1).
+'$dcg_body'(_ : B, S0, S, G) :- !, '$dcg_body'(B, S0, S, G).
 '$dcg_body'(\+ A, S0, S, (\+ A1, S0 = S)) :- !, '$dcg_body'(A, S0, _, A1).
 '$dcg_body'(!, S0, S, (!, S0 = S)) :- !.
 '$dcg_body'({G}, S0, S, (G, S0 = S)) :- !.
