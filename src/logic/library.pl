@@ -288,15 +288,28 @@ intersection([], _, []).
 intersection([X|Xs], L, R) :- ( memberchk(X, L) -> R = [X|R1] ; R = R1 ), intersection(Xs, L, R1).
 union([], L, L).
 union([X|Xs], L, R) :- ( memberchk(X, L) -> R = R1 ; R = [X|R1] ), union(Xs, L, R1).
-list_to_set(L, S) :- '$to_set'(L, [], S).
-'$to_set'([], _, []).
-'$to_set'([X|Xs], Seen, S) :-
-    ( '$member_eq'(X, Seen) -> S = S1 ; S = [X|S1] ), '$to_set'(Xs, [X|Seen], S1).
+% The first of each, in their order: by sorting, as lists may be long.
+list_to_set(L, S) :-
+    '$must_be'(list, L), '$number_all'(L, 0, Ps), sort(1, @=<, Ps, Sorted), '$first_of_equals'(Sorted, Firsts),
+    keysort(Firsts, Ordered), pairs_values(Ordered, S).
+'$number_all'([], _, []).
+'$number_all'([X|Xs], I, [X-I|Ps]) :- J is I + 1, '$number_all'(Xs, J, Ps).
+'$first_of_equals'([], []).
+'$first_of_equals'([X-I|Ps], [I-X|Fs]) :- '$pass_equals'(Ps, X, Rest), '$first_of_equals'(Rest, Fs).
+'$pass_equals'([Y-_|Ps], X, Rest) :- Y == X, !, '$pass_equals'(Ps, X, Rest).
+'$pass_equals'(Rest, _, Rest).
 list_to_ord_set(L, S) :- sort(L, S).
 ord_union(A, B, C) :- '$append'(A, B, L), sort(L, C).
-ord_subtract(A, B, C) :- exclude('$in'(B), A, C).
+ord_subtract([], _, []).
+ord_subtract([X|Xs], Ys, S) :- '$ord_without'(Ys, X, Xs, S).
+'$ord_without'([], X, Xs, [X|Xs]).
+'$ord_without'([Y|Ys], X, Xs, S) :- compare(O, X, Y), '$ord_without'(O, X, Xs, Y, Ys, S).
+'$ord_without'(<, X, Xs, Y, Ys, [X|S]) :- '$ord_without_from'(Xs, Y, Ys, S).
+'$ord_without'(=, _, Xs, _, Ys, S) :- ord_subtract(Xs, Ys, S).
+'$ord_without'(>, X, Xs, _, Ys, S) :- '$ord_without'(Ys, X, Xs, S).
+'$ord_without_from'([], _, _, []).
+'$ord_without_from'([X|Xs], Y, Ys, S) :- compare(O, X, Y), '$ord_without'(O, X, Xs, Y, Ys, S).
 ord_memberchk(X, L) :- '$member_eq'(X, L).
-'$in'(L, X) :- '$member_eq'(X, L).
 permutation([], []).
 permutation(L, [X|P]) :- select(X, L, R), permutation(R, P).
 pairs_keys_values([], [], []).

@@ -119,9 +119,16 @@ vertices(G, Vs) :- pairs_keys(G, Vs).
 edges(G, Es) :- findall(V-N, ( '$member'(V-Ns, G), '$member'(N, Ns) ), Es).
 add_vertices(G0, Vs, G) :- vertices_edges_to_ugraph(Vs, [], G1), '$append'(G0, G1, L), '$ugraph'(L, G).
 add_edges(G0, Es, G) :- vertices_edges_to_ugraph([], Es, G1), '$append'(G0, G1, L), '$ugraph'(L, G).
-del_edges(G0, Es, G) :- vertices(G0, Vs), edges(G0, Es0), exclude('$in'(Es), Es0, Es1), vertices_edges_to_ugraph(Vs, Es1, G).
+del_edges(G0, Es, G) :-
+    vertices(G0, Vs), edges(G0, Es0), sort(Es, Out), ord_subtract(Es0, Out, Es1), vertices_edges_to_ugraph(Vs, Es1, G).
 del_vertices(G0, Vs, G) :-
-    findall(V-Ns, ( '$member'(V-Ns0, G0), \+ '$member_eq'(V, Vs), exclude('$in'(Vs), Ns0, Ns) ), G).
+    sort(Vs, Out), vertices(G0, Vs0), ord_subtract(Vs0, Out, Left), '$only_vertices'(G0, Left, Out, G).
+'$only_vertices'(_, [], _, []) :- !.
+'$only_vertices'([W-Ns0|G0], [V|Vs], Out, G) :-
+    (   W == V
+    ->  G = [V-Ns|G1], ord_subtract(Ns0, Out, Ns), '$only_vertices'(G0, Vs, Out, G1)
+    ;   '$only_vertices'(G0, [V|Vs], Out, G)
+    ).
 neighbours(V, G, Ns) :- '$member'(W-Ns, G), W == V, !.
 neighbors(V, G, Ns) :- neighbours(V, G, Ns).
 transpose_ugraph(G, T) :- vertices(G, Vs), edges(G, Es), '$flip'(Es, Fs), vertices_edges_to_ugraph(Vs, Fs, T).
@@ -133,11 +140,18 @@ reachable(V, G, R) :- '$reachable'([V], G, [V], R).
     '$reachable'(Vs1, G, R1, R).
 transitive_closure(G, C) :-
     findall(V-R, ( '$member'(V-Ns, G), '$reachable'(Ns, G, Ns, R) ), C).
-top_sort(G, L) :- '$top_sort'(G, L).
-'$top_sort'([], []) :- !.
-'$top_sort'(G, L) :-
-    transpose_ugraph(G, T), findall(V, '$member'(V-[], T), First), First = [_|_],
-    del_vertices(G, First, G1), '$append'(First, L1, L), '$top_sort'(G1, L1).
+% Those that no edge leads to, and when their edges are gone the others.
+top_sort(G, L) :-
+    vertices(G, Vs), findall(V-0, '$member'(V, Vs), Zeros), list_to_assoc(G, A), list_to_assoc(Zeros, D0),
+    findall(N, ( '$member'(_-Ns, G), '$member'(N, Ns) ), Heads), foldl('$edge_to', Heads, D0, D),
+    findall(V, ( '$member'(V, Vs), get_assoc(V, D, 0) ), Free), '$top_sort'(Free, A, D, L), same_length(L, Vs).
+'$edge_to'(V, D0, D) :- get_assoc(V, D0, N0), N is N0 + 1, put_assoc(V, D0, N, D).
+'$top_sort'([], _, _, []).
+'$top_sort'([V|Vs], A, D0, [V|L]) :- get_assoc(V, A, Ns), '$drop_edges'(Ns, D0, D, Vs, Ws), '$top_sort'(Ws, A, D, L).
+'$drop_edges'([], D, D, Vs, Vs).
+'$drop_edges'([N|Ns], D0, D, Vs0, Vs) :-
+    get_assoc(N, D0, C0), C is C0 - 1, put_assoc(N, D0, C, D1), ( C =:= 0 -> Vs1 = [N|Vs0] ; Vs1 = Vs0 ),
+    '$drop_edges'(Ns, D1, D, Vs1, Vs).
 
 % ---- options
 
