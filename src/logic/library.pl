@@ -76,22 +76,63 @@ call_with_time_limit(T, G) :-
 '$time_limit'(E) :- throw(E).
 
 must_be(Type, X) :- '$must_be'(Type, X).
-'$must_be'(Type, X) :- var(X), Type \== var, !, throw(error(instantiation_error, _)).
-'$must_be'(integer, X) :- !, ( integer(X) -> true ; throw(error(type_error(integer, X), _)) ).
-'$must_be'(positive_integer, X) :- !,
-    ( \+ integer(X) -> throw(error(type_error(integer, X), _))
-    ; X > 0 -> true ; throw(error(type_error(positive_integer, X), _)) ).
-'$must_be'(nonneg, X) :- !,
-    ( \+ integer(X) -> throw(error(type_error(integer, X), _))
-    ; X >= 0 -> true ; throw(error(type_error(nonneg, X), _)) ).
-'$must_be'(atom, X) :- !, ( atom(X) -> true ; throw(error(type_error(atom, X), _)) ).
-'$must_be'(atomic, X) :- !, ( atomic(X) -> true ; throw(error(type_error(atomic, X), _)) ).
-'$must_be'(callable, X) :- !, ( callable(X) -> true ; throw(error(type_error(callable, X), _)) ).
-'$must_be'(number, X) :- !, ( number(X) -> true ; throw(error(type_error(number, X), _)) ).
-'$must_be'(var, X) :- !, ( var(X) -> true ; throw(error(uninstantiation_error(X), _)) ).
-'$must_be'(boolean, X) :- !, ( ( X == true ; X == false ) -> true ; throw(error(type_error(bool, X), _)) ).
-'$must_be'(list, X) :- !, ( is_list(X) -> true ; throw(error(type_error(list, X), _)) ).
-'$must_be'(Type, _) :- throw(error(existence_error(type, Type), _)).
+'$must_be'(Type, X) :- '$type_test'(Type, X, G), ( call(G) -> true ; '$misfit'(Type, X) ).
+'$type_test'(Type, X, G) :-
+    (   var(Type) -> throw(error(instantiation_error, _))
+    ;   '$type'(Type, X, G) -> true
+    ;   throw(error(existence_error(type, Type), _))
+    ).
+'$type'(any, _, true).
+'$type'(var, X, var(X)).
+'$type'(nonvar, X, nonvar(X)).
+'$type'(atom, X, atom(X)).
+'$type'(symbol, X, atom(X)).
+'$type'(string, X, atom(X)).
+'$type'(atomic, X, atomic(X)).
+'$type'(callable, X, callable(X)).
+'$type'(compound, X, compound(X)).
+'$type'(number, X, number(X)).
+'$type'(float, X, float(X)).
+'$type'(integer, X, integer(X)).
+'$type'(rational, X, integer(X)).
+'$type'(positive_integer, X, ( integer(X), X >= 1 )).
+'$type'(negative_integer, X, ( integer(X), X < 0 )).
+'$type'(nonneg, X, ( integer(X), X >= 0 )).
+'$type'(between(L, U), X, ( number(X), ( integer(L), integer(U) -> integer(X) ; true ), X >= L, X =< U )).
+'$type'(oneof(L), X, ( ground(X), '$member'(X, L) )).
+'$type'(boolean, X, ( X == true ; X == false )).
+'$type'(bool, X, ( X == true ; X == false )).
+'$type'(char, X, ( atom(X), atom_length(X, 1) )).
+'$type'(code, X, ( integer(X), X >= 0, X =< 0x10ffff )).
+'$type'(pair, X, ( nonvar(X), X = _ - _ )).
+'$type'(list, X, '$all_of'(any, X)).
+'$type'(proper_list, X, '$all_of'(any, X)).
+'$type'(list(T), X, '$all_of'(T, X)).
+'$type'(chars, X, '$all_of'(char, X)).
+'$type'(codes, X, '$all_of'(code, X)).
+'$type'(text, X, ( atom(X) ; '$all_of'(char, X) ; '$all_of'(code, X) )).
+'$type'(list_or_partial, X, catch('$partial_list'(X), _, fail)).
+'$type'(ground, X, ground(X)).
+'$type'(acyclic, X, '$acyclic'(X)).
+'$type'(cyclic, X, \+ '$acyclic'(X)).
+'$acyclic'(X) :- acyclic_term(X).
+'$all_of'(any, L) :- !, is_list(L).
+'$all_of'(Type, L) :- is_list(L), \+ ( '$member'(X, L), '$type_test'(Type, X, G), \+ call(G) ).
+'$misfit'(var, X) :- throw(error(uninstantiation_error(X), _)).
+'$misfit'(_, X) :- var(X), throw(error(instantiation_error, _)).
+'$misfit'(Type, X) :- '$type'(Type, X, '$all_of'(_, X)), '$unfinished'(X), throw(error(instantiation_error, _)).
+'$misfit'(ground, _) :- throw(error(instantiation_error, _)).
+'$misfit'(Type, X) :- '$kind_of_integer'(Type), \+ integer(X), throw(error(type_error(integer, X), _)).
+'$misfit'(boolean, X) :- throw(error(type_error(bool, X), _)).
+'$misfit'(Type, L) :-
+    '$type'(Type, L, '$all_of'(T, L)), is_list(L), '$member'(X, L), '$must_be'(T, X), fail.
+'$misfit'(Type, X) :- ( Type == cyclic ; Type == acyclic ), !, atom_concat(Type, '_term', D), throw(error(domain_error(D, X), _)).
+'$misfit'(Type, X) :- throw(error(type_error(Type, X), _)).
+'$unfinished'(L) :- var(L), !.
+'$unfinished'([_|T]) :- '$unfinished'(T).
+'$kind_of_integer'(nonneg).
+'$kind_of_integer'(positive_integer).
+'$kind_of_integer'(negative_integer).
 
 % ---- collecting solutions
 
@@ -246,8 +287,9 @@ min_member(M, L) :- '$min_member'(L, M).
 '$min_member'([X|Xs], M) :- '$min_term'(Xs, X, M).
 '$min_term'([], M, M).
 '$min_term'([X|Xs], M0, M) :- ( X @< M0 -> '$min_term'(Xs, X, M) ; '$min_term'(Xs, M0, M) ).
-numlist(L, H, []) :- L > H, !.
-numlist(L, H, [L|T]) :- L1 is L + 1, numlist(L1, H, T).
+numlist(L, H, R) :- '$must_be'(integer, L), '$must_be'(integer, H), L =< H, '$numlist'(L, H, R).
+'$numlist'(H, H, [H]) :- !.
+'$numlist'(L, H, [L|T]) :- L1 is L + 1, '$numlist'(L1, H, T).
 select(X, [X|Xs], Xs).
 select(X, [Y|Xs], [Y|Ys]) :- select(X, Xs, Ys).
 selectchk(X, L, R) :- select(X, L, R), !.

@@ -259,7 +259,7 @@ existence_error(K, X) :- throw(error(existence_error(K, X), _)).
 permission_error(A, T, X) :- throw(error(permission_error(A, T, X), _)).
 representation_error(W) :- throw(error(representation_error(W), _)).
 resource_error(R) :- throw(error(resource_error(R), _)).
-is_of_type(T, X) :- catch('$must_be'(T, X), error(E, _), true), \+ nonvar(E).
+is_of_type(T, X) :- '$type_test'(T, X, G), call(G), !.
 abort :- throw('$aborted').
 
 % ---- terms
@@ -449,12 +449,30 @@ read_file_to_codes(F, Cs, _) :- '$with_file'(F, S, read_stream_to_codes(S, Cs)).
 read_file_to_string(F, A, O) :- read_file_to_codes(F, Cs, O), atom_codes(A, Cs).
 read_file_to_terms(F, Ts, _) :- '$with_file'(F, S, '$read_terms'(S, Ts)).
 '$read_terms'(S, Ts) :- read(S, T), ( T == end_of_file -> Ts = [] ; Ts = [T|Ts1], '$read_terms'(S, Ts1) ).
-file_base_name(P, B) :- atomic_list_concat(L, /, P), '$append'(_, [B], L), !.
-file_directory_name(P, D) :-
-    atomic_list_concat(L, /, P), '$append'(Ds, [_], L), !,
-    ( Ds == [] -> D = '.' ; Ds == [''] -> D = / ; atomic_list_concat(Ds, /, D) ).
-file_name_extension(B, E, F) :- nonvar(F), !, atomic_list_concat(L, '.', F), '$append'(Bs, [E], L), Bs = [_|_], atomic_list_concat(Bs, '.', B), !.
-file_name_extension(B, E, F) :- atomic_list_concat([B, E], '.', F).
+file_base_name(P, B) :- '$path_parts'(P, _, B).
+file_directory_name(P, D) :- '$path_parts'(P, D, _).
+% Read from the end, where slashes may follow the last name.
+'$path_parts'(P, D, B) :-
+    atom_codes(P, Cs), reverse(Cs, Rs), '$skip_slashes'(Rs, Ns), '$until_slash'(Ns, Bs, Ds0), '$skip_slashes'(Ds0, Ds),
+    '$path_name'(Bs, Cs, B), '$path_folder'(Ds, Ds0, Bs, Cs, D).
+'$skip_slashes'([0'/|Cs], Ds) :- !, '$skip_slashes'(Cs, Ds).
+'$skip_slashes'(Cs, Cs).
+'$until_slash'([C|Cs], [C|Bs], Rest) :- C \== 0'/, !, '$until_slash'(Cs, Bs, Rest).
+'$until_slash'(Rest, [], Rest).
+'$path_name'([], [_|_], /) :- !.
+'$path_name'(Bs, _, B) :- reverse(Bs, Cs), atom_codes(B, Cs).
+'$path_folder'([], [], Bs, Cs, D) :- !, ( Bs == [], Cs = [_|_] -> D = / ; D = '.' ).
+'$path_folder'([], _, _, _, /) :- !.
+'$path_folder'(Ds, _, _, _, D) :- reverse(Ds, Cs), atom_codes(D, Cs).
+file_name_extension(B, E, F) :- nonvar(F), !,
+    ( '$extension'(F, B0, E0) -> true ; B0 = F, E0 = '' ), ( var(E) -> E1 = E ; '$without_dot'(E, E1) ), E1 = E0, B = B0.
+file_name_extension(B, E, F) :-
+    '$without_dot'(E, E1), ( ( E1 == '' ; '$extension'(B, _, E1) ) -> F = B ; atomic_list_concat([B, E1], '.', F) ).
+'$without_dot'(E, E1) :- ( atom_concat('.', E0, E) -> E1 = E0 ; E1 = E ).
+% Behind the last dot of the last name.
+'$extension'(F, B, E) :-
+    atomic_list_concat(L, '.', F), '$append'(Bs, [E], L), Bs = [_|_], \+ sub_atom(E, _, _, _, /), !,
+    atomic_list_concat(Bs, '.', B).
 
 % ---- loading
 
