@@ -75,6 +75,8 @@ int bl_take_list(struct bl_machine *m, bl_word a, bl_word **items, size_t *n);
 int bl_take_partial_list(struct bl_machine *m, bl_word a);
 // A list of options Name(Value); `domain` is what others are not in.
 int bl_take_options(struct bl_machine *m, bl_word a, const char *domain);
+// The first of that name in a list of options, or 0.
+bl_word bl_option(bl_word options, const char *name);
 bool bl_is_character(bl_word atom); // an atom of one character
 // Any text: an atom, a number, a list of codes or of characters.
 int bl_take_text(struct bl_machine *m, bl_word a, struct bl_out *out);

@@ -208,10 +208,7 @@ static int code_arg(struct formatting *f, int times) {
 // ---- columns
 
 static size_t columns(const struct formatting *f, size_t from) {
-    size_t n = 0;
-    for (size_t i = from; i < f->out.bytes; i++)
-        n += ((unsigned char)f->out.text[i] & 0xc0) != 0x80;
-    return n;
+    return bl_utf8_count(f->out.text + from, f->out.bytes - from);
 }
 
 static void insert_fill(struct formatting *f, int which, size_t count) {

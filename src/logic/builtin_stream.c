@@ -10,17 +10,23 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
-// The value of an option of open/4, or 0.
+// The value of an option, or 0.
 static bl_word option(bl_word options, const char *name) {
-    bl_word t = bl_deref(options);
-    for (; bl_tag(t) == BL_LST; t = bl_deref(bl_ptr(t)[1])) {
-        const bl_word o = bl_deref(bl_ptr(t)[0]);
-        if (bl_tag(o) == BL_STR && bl_functor_arity(*bl_ptr(o)) == 1 &&
-            strcmp(bl_atom_text(bl_functor_name(*bl_ptr(o))), name) == 0)
-            return bl_deref(bl_ptr(o)[1]);
-    }
-    return 0;
+    const bl_word o = bl_option(options, name);
+    return o == 0 ? 0 : bl_deref(bl_ptr(o)[1]);
+}
+
+// A folder can be opened for reading, but not read.
+static FILE *open_no_folder(const char *path, const char *how) {
+    struct stat info;
+    FILE *const f = fopen(path, how);
+    if (f == NULL || fstat(fileno(f), &info) != 0 || !S_ISDIR(info.st_mode))
+        return f;
+    fclose(f);
+    errno = EISDIR;
+    return NULL;
 }
 
 static int open_file(struct bl_machine *m, const bl_word *a, bl_word alias,
@@ -43,7 +49,7 @@ static int open_file(struct bl_machine *m, const bl_word *a, bl_word alias,
         how = "a";
     else
         return bl_throw_domain(m, "io_mode", mode);
-    FILE *const f = fopen(bl_atom_text(name), how);
+    FILE *const f = open_no_folder(bl_atom_text(name), how);
     if (f == NULL)
         return errno == ENOENT
                    ? bl_throw_existence(m, BL_ATOM_source_sink, name)
@@ -394,6 +400,9 @@ static bool take_line(struct bl_stream *s, struct bl_out *line) {
         char bytes[4];
         bl_out_bytes(line, bytes, bl_utf8_put(bytes, (uint32_t)code));
     }
+    if (code == '\n' && line->bytes > 0 &&
+        line->text[line->bytes - 1] == '\r') // of another system
+        line->text[--line->bytes] = 0;
     return true;
 }
 

@@ -408,12 +408,21 @@ split_string(Text, Seps, Pad, Parts) :-
 
 % ---- files and streams
 
-see(F) :- open(F, read, S), set_input(S).
+see(F) :- '$edinburgh'(F, user_input, read, S), set_input(S).
 seen :- current_input(S), close(S), set_input(user_input).
-tell(F) :- open(F, write, S), set_output(S).
+seeing(S) :- current_input(S0), '$edinburgh_name'(S0, user_input, S).
+tell(F) :- '$edinburgh'(F, user_output, write, S), set_output(S).
+append(F) :- '$edinburgh'(F, user_output, append, S), set_output(S).
 told :- current_output(S), close(S), set_output(user_output).
+telling(S) :- current_output(S0), '$edinburgh_name'(S0, user_output, S).
+'$edinburgh'(F, User, Mode, S) :-
+    ( F == user -> S = User ; is_stream(F) -> S = F ; open(F, Mode, S) ).
+'$edinburgh_name'(S0, User, S) :- ( stream_property(S0, alias(User)) -> S = user ; S = S0 ).
 put(C) :- put_char(C).
 get0(C) :- get_code(C).
+get(C) :- get_code(C0), ( C0 =\= -1, C0 =< 32 -> get(C) ; C = C0 ).
+skip(C) :- ( atom(C) -> char_code(C, C1) ; C1 is C ), '$skip'(C1).
+'$skip'(C) :- get_code(C0), ( ( C0 =:= C ; C0 =:= -1 ) -> true ; '$skip'(C) ).
 ttyflush :- flush_output.
 prompt(_, _).
 is_stream(S) :- nonvar(S), catch('$stream_properties'(S, _), _, fail).
