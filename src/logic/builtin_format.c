@@ -64,6 +64,7 @@ static int write_with_options(struct formatting *f) {
         bl_take_write_options(f->m, options, &w, &end) != BL_TRUE)
         return BL_THROW;
     bl_write_term(f->m, &f->out, t, &w);
+    bl_write_options_fini(&w);
     bl_out_end(&f->out, end);
     return f->m->ball != NULL ? BL_THROW : BL_TRUE;
 }
