@@ -468,11 +468,14 @@ static int read_text(struct bl_machine *m, bl_word text, bl_word term,
     bl_source_init(&s, NULL, t.text, t.bytes);
     struct bl_read_result result;
     const enum bl_read_status status = bl_read_term(m, &s, &result);
-    int r =
-        status == BL_READ_TERM
-            ? bl_answer(m, term, result.term)
-            : bl_throw_syntax(m, status == BL_READ_ERROR ? result.error.message
-                                                         : "end_of_text");
+    int r;
+    if (status == BL_READ_TERM)
+        r = bl_answer(m, term, result.term);
+    else if (result.error.no_memory)
+        r = bl_throw_resource(m, "memory");
+    else
+        r = bl_throw_syntax(m, status == BL_READ_ERROR ? result.error.message
+                                                       : "end_of_text");
     if (r == BL_TRUE && names != NULL)
         r = !bl_heap_ensure(m, 5 * result.n_vars)
                 ? BL_THROW

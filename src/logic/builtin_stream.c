@@ -430,6 +430,8 @@ static int read_line_2(struct bl_machine *m, bl_word *a) {
 static int syntax_error(struct bl_machine *m, const struct bl_stream *s,
                         const struct bl_read_error *e) {
     char text[256];
+    if (e->no_memory)
+        return bl_throw_resource(m, "memory");
     snprintf(text, sizeof text, "%s:%u:%u: %s",
              s->name != 0 ? bl_atom_text(s->name) : "input", e->line, e->column,
              e->message);
