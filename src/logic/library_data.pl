@@ -628,6 +628,7 @@ get_call(G, C, R) :- get_calls(V, C, R), V =@= G, !, V = G.
 get_residual(G, []) :- tabled_call(V, _), G = V, call(V).
 
 % classes of characters
+char_type(C, T) :- integer(C), !, char_code(H, C), '$char_type'(T, H).
 char_type(C, T) :- nonvar(C), !, '$char_type'(T, C).
 char_type(C, T) :- between(1, 255, N), char_code(C, N), '$char_type'(T, C).
 code_type(C, T) :- integer(C), !, char_code(H, C), '$code_type'(T, H).
@@ -642,7 +643,7 @@ code_type(C, T) :- between(1, 255, C), char_code(H, C), '$code_type'(T, H).
 '$char_type'(T, C) :-
     var(T), !,
     member(T, [alnum, alpha, ascii, cntrl, csym, csymf, digit, end_of_line, graph, lower, newline,
-               print, punct, space, upper, white]),
+               paren, period, print, punct, quote, space, upper, white]),
     '$char_class'(C, T).
 '$char_type'(digit(W), C) :- !, '$char_class'(C, digit), char_code(C, N), W is N - 0'0.
 '$char_type'(xdigit(W), C) :- !,
