@@ -123,6 +123,9 @@ def answers(c: Command) -> None:
     json = c.expect(0, "", "--json", say=goal)
     c.same("JSON", json, '{"schema":"leaflog.answer/1","bindings":'
                          '{"X":{"cyclic":true},"Y":{"cyclic":true},"Z":1}}\n')
+    # a list whose end is no list, without a look at the rest for each element
+    long = c.expect(0, "", "--json", "-g", "length(_L, 300000), append(_L, t, M)")
+    c.same("JSON of a long list", str(long.count('"functor":".","args":[')), "300000")
     lines = c.expect(0, "", "--json", "--stats", say="X = 1.\nfail.\n").splitlines()
     c.same("JSON with figures", " ".join(line[:27] for line in lines),
            '{"schema":"leaflog.answer/1 {"schema":"leaflog.tables/1 {"schema":"leaflog.tables/1')
