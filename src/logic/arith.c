@@ -503,7 +503,9 @@ static int divide(struct bl_machine *m, struct bl_num a, struct bl_num b,
     double y;
     const bool integers = a.kind != BL_NUM_FLOAT && b.kind != BL_NUM_FLOAT;
     if (is_zero(b))
-        return bl_throw_evaluation(m, BL_ATOM_zero_divisor);
+        return bl_throw_evaluation(m, integers || !is_zero(a)
+                                          ? BL_ATOM_zero_divisor
+                                          : BL_ATOM_undefined);
     if (integers && !bl_are_ints(a, b))
         return bl_big_divide(m, a, b, out);
     if (integers && a.i % b.i == 0)

@@ -170,7 +170,15 @@ aggregate_all(max(E), G, M) :- !,
     findall(E, G, L), '$evaluate'(L, [X|Xs]), '$max'(Xs, X, M).
 aggregate_all(min(E), G, M) :- !,
     findall(E, G, L), '$evaluate'(L, [X|Xs]), '$min'(Xs, X, M).
+aggregate_all(Spec, G, R) :-
+    compound(Spec), Spec =.. [F|Specs], \+ ( '$member'(S, Specs), \+ '$aggregate'(S) ), !,
+    findall(Specs, G, L), '$aggregate_each'(Specs, Specs, L, Rs), R =.. [F|Rs].
 aggregate_all(Spec, _, _) :- throw(error(domain_error(aggregate_spec, Spec), _)).
+'$aggregate'(S) :-
+    nonvar(S), '$member'(S, [count, count(_), sum(_), bag(_), set(_), max(_), min(_), max(_, _), min(_, _)]), !.
+'$aggregate_each'([], _, _, []).
+'$aggregate_each'([S|Ss], Specs, L, [R|Rs]) :-
+    aggregate_all(S, '$member'(Specs, L), R), '$aggregate_each'(Ss, Specs, L, Rs).
 
 '$evaluate'([], []).
 '$evaluate'([E|Es], [X|Xs]) :- X is E, '$evaluate'(Es, Xs).

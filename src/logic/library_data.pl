@@ -389,9 +389,13 @@ concat_atom(L, Sep, A) :- atomic_list_concat(L, Sep, A).
 name(X, Codes) :- nonvar(X), !, atom_codes(X, Codes).
 name(X, Codes) :- atom_codes(A, Codes), ( atom_number(A, N) -> X = N ; X = A ).
 '$text_atom'(T, A) :- ( is_list(T), T \== [] -> catch(atom_codes(A, T), _, atom_chars(A, T)) ; T == [] -> A = '' ; atomic(T) -> atomic_list_concat([T], A) ).
+% What pads the whole is left out first; where separators pad, those that
+% follow each other are one.
 split_string(Text, Seps, Pad, Parts) :-
-    '$text_codes'(Text, Cs), '$text_codes'(Seps, Ss), '$text_codes'(Pad, Ps),
-    '$split_codes'(Cs, Ss, Fields), '$strip_fields'(Fields, Ps, Parts).
+    '$text_codes'(Text, Cs0), '$text_codes'(Seps, Ss), '$text_codes'(Pad, Ps),
+    '$strip_both'(Cs0, Ps, Cs), '$split_codes'(Cs, Ss, Fields0),
+    ( Cs \== [], sort(Ss, Set), sort(Ps, Set) -> exclude(==([]), Fields0, Fields) ; Fields = Fields0 ),
+    '$strip_fields'(Fields, Ps, Parts).
 '$text_codes'(T, Cs) :- '$text_atom'(T, A), atom_codes(A, Cs).
 '$split_codes'(Cs, Ss, [F|Fs]) :- '$field'(Cs, Ss, F, Rest), '$split_rest'(Rest, Ss, Fs).
 '$split_rest'(none, _, []).
@@ -401,8 +405,8 @@ split_string(Text, Seps, Pad, Parts) :-
     ( '$member_eq'(C, Ss) -> F = [], Rest = some(Cs) ; F = [C|F1], '$field'(Cs, Ss, F1, Rest) ).
 '$strip_fields'([], _, []).
 '$strip_fields'([F|Fs], Ps, [A|As]) :-
-    '$strip'(F, Ps, F1), reverse(F1, F2), '$strip'(F2, Ps, F3), reverse(F3, F4),
-    atom_codes(A, F4), '$strip_fields'(Fs, Ps, As).
+    '$strip_both'(F, Ps, F1), atom_codes(A, F1), '$strip_fields'(Fs, Ps, As).
+'$strip_both'(Cs, Ps, R) :- '$strip'(Cs, Ps, Cs1), reverse(Cs1, Cs2), '$strip'(Cs2, Ps, Cs3), reverse(Cs3, R).
 '$strip'([C|Cs], Ps, R) :- '$member_eq'(C, Ps), !, '$strip'(Cs, Ps, R).
 '$strip'(Cs, _, Cs).
 

@@ -25,6 +25,13 @@
 %> letter
 %> period
 %> paren
+%> [a,b]
+%> ['','',a,'',b,'','']
+%> [a,b,'',c]
+%> [a,'','',b]
+%> ['']
+%> [ab]
+%> [a]
 %> long(1000000,0,'.pl',1000002)
 % Text: the empty one, parts of long atoms, letters beyond ASCII.
 main :-
@@ -39,6 +46,9 @@ main :-
     show(char_type('É', upper(E)), E), show(char_type('λ', alpha), letter), show(char_type('1', alpha), letter),
     show(char_type('→', alpha), letter), show(char_type(abc, alpha), letter), show(char_type(0'a, alpha), letter),
     show(char_type('?', period), period), show(char_type('(', paren), paren),
+    forall(member(f(Text, Seps, Pad), [f("//a//b//", "/", "/"), f("//a//b//", "/", ""), f(" a ; b ;; c ", ";", " "), f("a, ,b", ", ", " "),
+                                       f(" ", " ", " "), f(" ab ", "", " "), f(",a,", ",", " ,")]),
+           show(split_string(Text, Seps, Pad, Parts), Parts)),
     long.
 % What a search makes of atoms that stay: as many as it gives, and no more.
 long :-

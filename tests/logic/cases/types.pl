@@ -46,6 +46,8 @@
 %> no
 %> yes
 %> 10 100 FF yes
+%> evaluation_error(undefined)
+%> evaluation_error(zero_divisor)
 %> 1180591620717411303424
 %> 0
 %> '/a/b'-b-'/a'
@@ -74,7 +76,7 @@ main :-
            ( catch(( must_be(T, X), R = ok ), error(R, _), true), ( catch(is_of_type(T, X), error(_, _), fail) -> Y = y ; Y = n ),
              print(T), write(' '), \+ \+ ( numbervars(R, 0, _), print(R) ), write(' '), writeln(Y) )),
     forall(member(G, [numlist(1, 3, _), numlist(3, 1, _), numlist(1, a, _), length([a], -1), length(_, -1), succ(3, -1),
-                      succ(0, a), succ(_, 0), ( between(1, infinite, B), B > 2, ! ), format("~r ~8r ~16R ", [8, 2 ** 6, 255])]),
+                      succ(0, a), succ(_, 0), ( between(1, infinite, B), B > 2, ! ), format("~r ~8r ~16R ", [8, 2 ** 6, 255]), _ is 0 / 0.0, _ is 1 / 0.0]),
            ( catch(( call(G) -> R = yes ; R = no ), error(R, _), true), print(R), nl )),
     D is float_integer_part(2 ** 70), print(D), nl, E0 is float_fractional_part(-7), print(E0), nl,
     forall(member(P, ['/a/b', 'a/b/', 'a//b', a, '/', '', '/a', '//']),
