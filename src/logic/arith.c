@@ -84,8 +84,8 @@ enum arith_kind {
     X(erfc, 1, FLOAT_ONE)                                                      \
     X(lgamma, 1, FLOAT_ONE)                                                    \
     X(float, 1, FLOAT_ONE)                                                     \
-    X(float_integer_part, 1, FLOAT_ONE)                                        \
-    X(float_fractional_part, 1, FLOAT_ONE)                                     \
+    X(float_integer_part, 1, ANY)                                              \
+    X(float_fractional_part, 1, ANY)                                           \
     X(integer, 1, ANY)                                                         \
     X(truncate, 1, ANY)                                                        \
     X(round, 1, ANY)                                                           \
@@ -376,27 +376,16 @@ static double function(enum bl_known_atom op, double d) {
     static const struct {
         enum bl_known_atom op;
         double (*f)(double);
-    } libm[] = {{BL_ATOM_sqrt, sqrt},
-                {BL_ATOM_sin, sin},
-                {BL_ATOM_cos, cos},
-                {BL_ATOM_tan, tan},
-                {BL_ATOM_asin, asin},
-                {BL_ATOM_acos, acos},
-                {BL_ATOM_atan, atan},
-                {BL_ATOM_sinh, sinh},
-                {BL_ATOM_cosh, cosh},
-                {BL_ATOM_tanh, tanh},
-                {BL_ATOM_asinh, asinh},
-                {BL_ATOM_acosh, acosh},
-                {BL_ATOM_atanh, atanh},
-                {BL_ATOM_exp, exp},
-                {BL_ATOM_log, log},
-                {BL_ATOM_log2, log2},
-                {BL_ATOM_log10, log10},
-                {BL_ATOM_erf, erf},
-                {BL_ATOM_erfc, erfc},
-                {BL_ATOM_lgamma, log_gamma},
-                {BL_ATOM_float_integer_part, trunc}};
+    } libm[] = {{BL_ATOM_sqrt, sqrt},   {BL_ATOM_sin, sin},
+                {BL_ATOM_cos, cos},     {BL_ATOM_tan, tan},
+                {BL_ATOM_asin, asin},   {BL_ATOM_acos, acos},
+                {BL_ATOM_atan, atan},   {BL_ATOM_sinh, sinh},
+                {BL_ATOM_cosh, cosh},   {BL_ATOM_tanh, tanh},
+                {BL_ATOM_asinh, asinh}, {BL_ATOM_acosh, acosh},
+                {BL_ATOM_atanh, atanh}, {BL_ATOM_exp, exp},
+                {BL_ATOM_log, log},     {BL_ATOM_log2, log2},
+                {BL_ATOM_log10, log10}, {BL_ATOM_erf, erf},
+                {BL_ATOM_erfc, erfc},   {BL_ATOM_lgamma, log_gamma}};
     for (size_t i = 0; i < BL_ARRAY_LEN(libm); i++) {
         if (libm[i].op == op)
             return libm[i].f(d);
@@ -405,7 +394,7 @@ static double function(enum bl_known_atom op, double d) {
         return 1 / tan(d);
     if (op == BL_ATOM_acot)
         return atan(1 / d);
-    return op == BL_ATOM_float_fractional_part ? d - trunc(d) : d;
+    return d; // float
 }
 
 static int apply_float(struct bl_machine *m, enum bl_known_atom op,
@@ -514,7 +503,9 @@ static int divide(struct bl_machine *m, struct bl_num a, struct bl_num b,
     double y;
     const bool integers = a.kind != BL_NUM_FLOAT && b.kind != BL_NUM_FLOAT;
     if (is_zero(b))
-        return bl_throw_evaluation(m, BL_ATOM_zero_divisor);
+        return bl_throw_evaluation(m, integers || !is_zero(a)
+                                          ? BL_ATOM_zero_divisor
+                                          : BL_ATOM_undefined);
     if (integers && !bl_are_ints(a, b))
         return bl_big_divide(m, a, b, out);
     if (integers && a.i % b.i == 0)
@@ -548,6 +539,16 @@ static int negate(struct bl_machine *m, struct bl_num a, struct bl_num *out) {
     return BL_TRUE;
 }
 
+// What stands in front of the point, or behind it, with the sign.
+static int part(struct bl_machine *m, enum bl_known_atom op, struct bl_num a,
+                struct bl_num *out) {
+    const bool whole = op == BL_ATOM_float_integer_part;
+    if (a.kind == BL_NUM_FLOAT)
+        return set_float(m, whole ? trunc(a.d) : a.d - trunc(a.d), out);
+    *out = whole ? a : small(0);
+    return BL_TRUE;
+}
+
 static int one_number(struct bl_machine *m, enum bl_known_atom op,
                       struct bl_num a, struct bl_num *out) {
     if (op == BL_ATOM_abs && a.kind == BL_NUM_FLOAT)
@@ -557,6 +558,8 @@ static int one_number(struct bl_machine *m, enum bl_known_atom op,
     if (op == BL_ATOM_sign)
         return a.kind == BL_NUM_FLOAT ? set_float(m, (a.d > 0) - (a.d < 0), out)
                                       : set_int(m, bl_num_sign(a), out);
+    if (op == BL_ATOM_float_integer_part || op == BL_ATOM_float_fractional_part)
+        return part(m, op, a, out);
     if (a.kind == BL_NUM_FLOAT && op != BL_ATOM_plus && op != BL_ATOM_eval &&
         op != BL_ATOM_abs)
         return to_integer(m, op, a.d, out);

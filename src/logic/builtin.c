@@ -146,6 +146,17 @@ int bl_take_options(struct bl_machine *m, bl_word a, const char *domain) {
     return BL_TRUE;
 }
 
+bl_word bl_option(bl_word options, const char *name) {
+    bl_word t = bl_deref(options);
+    for (; bl_tag(t) == BL_LST; t = bl_deref(bl_ptr(t)[1])) {
+        const bl_word o = bl_deref(bl_ptr(t)[0]);
+        if (bl_tag(o) == BL_STR && bl_functor_arity(*bl_ptr(o)) == 1 &&
+            strcmp(bl_atom_text(bl_functor_name(*bl_ptr(o))), name) == 0)
+            return o;
+    }
+    return 0;
+}
+
 bl_word bl_make_list(struct bl_machine *m, const bl_word *items, size_t n,
                      bl_word tail) {
     bl_word list = tail;

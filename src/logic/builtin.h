@@ -75,6 +75,8 @@ int bl_take_list(struct bl_machine *m, bl_word a, bl_word **items, size_t *n);
 int bl_take_partial_list(struct bl_machine *m, bl_word a);
 // A list of options Name(Value); `domain` is what others are not in.
 int bl_take_options(struct bl_machine *m, bl_word a, const char *domain);
+// The first of that name in a list of options, or 0.
+bl_word bl_option(bl_word options, const char *name);
 bool bl_is_character(bl_word atom); // an atom of one character
 // Any text: an atom, a number, a list of codes or of characters.
 int bl_take_text(struct bl_machine *m, bl_word a, struct bl_out *out);
@@ -82,6 +84,7 @@ int bl_take_text(struct bl_machine *m, bl_word a, struct bl_out *out);
 // Options of write_term/2; `end` is what comes after the term.
 int bl_take_write_options(struct bl_machine *m, bl_word options,
                           struct bl_write_options *w, const char **end);
+void bl_write_options_fini(struct bl_write_options *w);
 // Writes it; a full stop is a token of its own.
 void bl_out_end(struct bl_out *o, const char *end);
 
@@ -92,6 +95,9 @@ int bl_may_abolish_tables(struct bl_machine *m);
 
 bl_word bl_make_list(struct bl_machine *m, const bl_word *items, size_t n,
                      bl_word tail);
+// The variables of a term in the order they come, as a list; false: ball set.
+BL_MUST_USE bool bl_term_variables(struct bl_machine *m, bl_word t,
+                                   bl_word *list);
 // A number as text has it, or false; leading layout is allowed.
 bool bl_parse_number(struct bl_machine *m, const char *text, size_t bytes,
                      bl_word *out);

@@ -56,14 +56,23 @@ static int give(struct bl_machine *m, bl_word a, enum bl_known_atom op,
     return bl_answer(m, a, bl_arith_word(m, r));
 }
 
+static int take_natural(struct bl_machine *m, bl_word a, struct bl_num *out) {
+    if (take_integer(m, a, out) != BL_TRUE)
+        return BL_THROW;
+    return bl_num_sign(*out) < 0
+               ? bl_throw_domain(m, "not_less_than_zero", bl_deref(a))
+               : BL_TRUE;
+}
+
 static int succ_2(struct bl_machine *m, bl_word *a) {
     const struct bl_num one = {.kind = BL_NUM_INT, .i = 1};
     const int known = bl_is_var(bl_deref(a[0])) ? 1 : 0;
     struct bl_num n;
-    if (take_integer(m, a[known], &n) != BL_TRUE)
+    if (!bl_is_var(bl_deref(a[1 - known])) &&
+        take_natural(m, a[1 - known], &n) != BL_TRUE)
         return BL_THROW;
-    if (bl_num_sign(n) < 0)
-        return bl_throw_domain(m, "not_less_than_zero", bl_deref(a[known]));
+    if (take_natural(m, a[known], &n) != BL_TRUE)
+        return BL_THROW;
     if (known == 1 && bl_num_sign(n) == 0)
         return BL_FAIL;
     return give(m, a[1 - known], known == 0 ? BL_ATOM_plus : BL_ATOM_minus, n,
@@ -115,13 +124,17 @@ static int between_small(struct bl_machine *m, const bl_word *a, int64_t low,
     return i == high ? BL_TRUE : BL_MORE;
 }
 
+static bool is_infinite(bl_word t) {
+    return t == BL_ATOM(inf) || t == bl_atom_str("infinite");
+}
+
 static int between_3(struct bl_machine *m, bl_word *a) {
     struct bl_num low;
     struct bl_num high = {.kind = BL_NUM_FLOAT, .d = INFINITY};
     if (take_integer(m, a[0], &low) != BL_TRUE)
         return BL_THROW;
     const bl_word h = bl_deref(a[1]);
-    if (h != BL_ATOM(inf) && take_integer(m, h, &high) != BL_TRUE)
+    if (!is_infinite(h) && take_integer(m, h, &high) != BL_TRUE)
         return BL_THROW;
     struct bl_num x;
     if (bl_is_var(bl_deref(a[2])))

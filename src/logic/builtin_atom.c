@@ -8,16 +8,11 @@
 #include "logic/reader.h"
 #include "logic/token.h"
 
-#include <ctype.h>
+#include <locale.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-
-static size_t characters(const char *s, size_t bytes) {
-    size_t n = 0;
-    for (size_t i = 0; i < bytes; i++)
-        n += ((unsigned char)s[i] & 0xc0) != 0x80;
-    return n;
-}
+#include <wctype.h>
 
 // The byte at which character `n` begins.
 static size_t offset_of(const char *s, size_t bytes, size_t n) {
@@ -43,7 +38,7 @@ static int atom_length_2(struct bl_machine *m, bl_word *a) {
     if (bl_take_text(m, a[0], &t) != BL_TRUE)
         return BL_THROW;
     const size_t length =
-        bl_deref(a[0]) == BL_ATOM(nil) ? 2 : characters(t.text, t.bytes);
+        bl_deref(a[0]) == BL_ATOM(nil) ? 2 : bl_utf8_count(t.text, t.bytes);
     bl_out_fini(&t);
     return bl_answer(m, n, bl_int((int64_t)length));
 }
@@ -201,26 +196,48 @@ static int atom_number_2(struct bl_machine *m, bl_word *a) {
     return r == BL_TRUE ? bl_answer(m, a[1], n) : r;
 }
 
+static locale_t scripts;
+
+static void find_scripts(void) {
+    scripts = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+    if (scripts == (locale_t)0)
+        scripts = newlocale(LC_CTYPE_MASK, "C", (locale_t)0);
+    BL_CHECK(scripts != (locale_t)0);
+}
+
+// Where characters beyond ASCII are letters, if the machine knows them.
+static locale_t all_scripts(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, find_scripts);
+    return scripts;
+}
+
 static int change_case(struct bl_machine *m, const bl_word *a,
-                       int (*change)(int)) {
+                       wint_t (*change)(wint_t, locale_t)) {
     struct bl_out t = {0};
+    struct bl_out changed = {0};
     if (atomic_text(m, a[0], &t) != BL_TRUE)
         return BL_THROW;
-    for (size_t i = 0; i < t.bytes; i++) {
-        if ((unsigned char)t.text[i] < 128)
-            t.text[i] = (char)change((unsigned char)t.text[i]);
+    const char *p = t.text;
+    const char *const end = p + t.bytes;
+    bl_out_str(&changed, "");
+    while (p < end) {
+        char bytes[4];
+        const wint_t c = change(bl_utf8_get(&p, end), all_scripts());
+        bl_out_bytes(&changed, bytes, bl_utf8_put(bytes, (uint32_t)c));
     }
-    const int r = bl_answer(m, a[1], bl_atom(t.text, t.bytes));
+    const int r = bl_answer(m, a[1], bl_atom(changed.text, changed.bytes));
     bl_out_fini(&t);
+    bl_out_fini(&changed);
     return r;
 }
 
 static int upcase_atom_2(struct bl_machine *m, bl_word *a) {
-    return change_case(m, a, toupper);
+    return change_case(m, a, towupper_l);
 }
 
 static int downcase_atom_2(struct bl_machine *m, bl_word *a) {
-    return change_case(m, a, tolower);
+    return change_case(m, a, towlower_l);
 }
 
 // ---- joining and splitting
@@ -241,15 +258,41 @@ static int concat_both(struct bl_machine *m, const bl_word *a) {
     return r;
 }
 
+// One part is known, a[at]: what is left of the whole, if anything.
+static int concat_rest(struct bl_machine *m, const bl_word *a, int at) {
+    struct bl_out part = {0};
+    struct bl_out t = {0};
+    if (atomic_text(m, a[at], &part) != BL_TRUE)
+        return BL_THROW;
+    int r = atomic_text(m, a[2], &t);
+    if (r == BL_TRUE && t.bytes >= part.bytes) {
+        const size_t n = t.bytes - part.bytes;
+        const char *const known = t.text + (at == 0 ? 0 : n);
+        const char *const rest = t.text + (at == 0 ? part.bytes : 0);
+        r = memcmp(known, part.text, part.bytes) == 0
+                ? bl_answer(m, a[1 - at], bl_atom(rest, n))
+                : BL_FAIL;
+    } else if (r == BL_TRUE) {
+        r = BL_FAIL;
+    }
+    bl_out_fini(&part);
+    bl_out_fini(&t);
+    return r;
+}
+
 // The state is the next number of characters for the first part.
 static int atom_concat_3(struct bl_machine *m, bl_word *a) {
-    if (!bl_is_var(bl_deref(a[0])) && !bl_is_var(bl_deref(a[1])))
+    const bool first = !bl_is_var(bl_deref(a[0]));
+    const bool second = !bl_is_var(bl_deref(a[1]));
+    if (first && second)
         return concat_both(m, a);
+    if (first || second)
+        return concat_rest(m, a, first ? 0 : 1);
     bl_word *const state = bl_state(m);
     struct bl_out t = {0};
     if (atomic_text(m, a[2], &t) != BL_TRUE)
         return BL_THROW;
-    const size_t n = characters(t.text, t.bytes);
+    const size_t n = bl_utf8_count(t.text, t.bytes);
     int r = BL_FAIL;
     size_t i = *state == 0 ? 0 : (size_t)bl_int_value(*state);
     for (; r == BL_FAIL && i <= n; i++) {
@@ -286,18 +329,47 @@ static bool give_sub(struct bl_machine *m, const bl_word *a,
     return false;
 }
 
+// Where the part begins: -1 where that is not known, behind the end where it
+// cannot be.
+static int64_t known_start(bl_word b, bl_word l, bl_word c, int64_t n) {
+    const bool by_rest = bl_is_int(l) && bl_is_int(c);
+    if (!bl_is_int(b) && !by_rest)
+        return -1;
+    const int64_t start =
+        bl_is_int(b) ? bl_int_value(b) : n - bl_int_value(l) - bl_int_value(c);
+    return start < 0 ? n + 1 : start;
+}
+
+// Whether the part that is known stands there.
+static bool sub_stands_at(struct bl_machine *m, const bl_word *a,
+                          const struct sub_atom *s, int64_t start) {
+    const bl_word part = bl_deref(a[4]);
+    const char *const needle = bl_atom_text(part);
+    const size_t n = bl_atom_bytes(part);
+    if (start > (int64_t)s->length)
+        return false;
+    const size_t at = offset_of(s->text, s->bytes, (size_t)start);
+    return at + n <= s->bytes && memcmp(s->text + at, needle, n) == 0 &&
+           give_sub(m, a, s, (size_t)start, bl_utf8_count(needle, n));
+}
+
 // The part is known: the state is the next byte to search from.
 static int find_sub(struct bl_machine *m, const bl_word *a,
                     const struct sub_atom *s, bl_word *state) {
     const bl_word part = bl_deref(a[4]);
     const char *const needle = bl_atom_text(part);
     const size_t n = bl_atom_bytes(part);
+    const size_t length = bl_utf8_count(needle, n);
+    const int64_t start = known_start(bl_deref(a[1]), bl_int((int64_t)length),
+                                      bl_deref(a[3]), (int64_t)s->length);
+    if (start >= 0)
+        return sub_stands_at(m, a, s, start) ? BL_TRUE : BL_FAIL;
     size_t at = *state == 0 ? 0 : (size_t)bl_int_value(*state);
     for (; at + n <= s->bytes; at++) {
         if (((unsigned char)s->text[at] & 0xc0) == 0x80 ||
             memcmp(s->text + at, needle, n) != 0)
             continue;
-        if (!give_sub(m, a, s, characters(s->text, at), characters(needle, n)))
+        if (!give_sub(m, a, s, bl_utf8_count(s->text, at), length))
             continue;
         *state = bl_int((int64_t)at + 1);
         return BL_MORE;
@@ -312,16 +384,17 @@ static int each_sub(struct bl_machine *m, const bl_word *a,
     const bl_word l = bl_deref(a[2]);
     const bl_word c = bl_deref(a[3]);
     const int64_t n = (int64_t)s->length;
+    const int64_t start = known_start(b, l, c, n);
     int64_t i = *state == 0 ? 0 : bl_int_value(*state);
     const int64_t all = (n + 1) * (n + 1);
     while (i < all) {
         int64_t before = i / (n + 1);
         int64_t length = i % (n + 1);
         i++;
-        if (bl_is_int(b) && before != bl_int_value(b)) {
-            if (before > bl_int_value(b) || bl_int_value(b) > n)
+        if (start >= 0 && before != start) {
+            if (before > start || start > n)
                 break;
-            i = bl_int_value(b) * (n + 1);
+            i = start * (n + 1);
             continue;
         }
         if (bl_is_int(l))
@@ -337,7 +410,7 @@ static int each_sub(struct bl_machine *m, const bl_word *a,
         }
         if (give_sub(m, a, s, (size_t)before, (size_t)length)) {
             *state = bl_int(i);
-            return fixed && bl_is_int(b) ? BL_TRUE : BL_MORE;
+            return fixed && start >= 0 ? BL_TRUE : BL_MORE;
         }
     }
     return BL_FAIL;
@@ -360,7 +433,7 @@ static int sub_atom_5(struct bl_machine *m, bl_word *a) {
         return taken;
     if (atomic_text(m, a[0], &t) != BL_TRUE)
         return BL_THROW;
-    const struct sub_atom s = {t.text, t.bytes, characters(t.text, t.bytes)};
+    const struct sub_atom s = {t.text, t.bytes, bl_utf8_count(t.text, t.bytes)};
     const bl_word part = bl_deref(a[4]);
     int r;
     if (bl_is_atom(part))
@@ -468,11 +541,14 @@ static int read_text(struct bl_machine *m, bl_word text, bl_word term,
     bl_source_init(&s, NULL, t.text, t.bytes);
     struct bl_read_result result;
     const enum bl_read_status status = bl_read_term(m, &s, &result);
-    int r =
-        status == BL_READ_TERM
-            ? bl_answer(m, term, result.term)
-            : bl_throw_syntax(m, status == BL_READ_ERROR ? result.error.message
-                                                         : "end_of_text");
+    int r;
+    if (status == BL_READ_TERM)
+        r = bl_answer(m, term, result.term);
+    else if (result.error.no_memory)
+        r = bl_throw_resource(m, "memory");
+    else
+        r = bl_throw_syntax(m, status == BL_READ_ERROR ? result.error.message
+                                                       : "end_of_text");
     if (r == BL_TRUE && names != NULL)
         r = !bl_heap_ensure(m, 5 * result.n_vars)
                 ? BL_THROW
@@ -502,6 +578,34 @@ static int atom_to_term_3(struct bl_machine *m, bl_word *a) {
     return read_text(m, a[0], a[1], &a[2]);
 }
 
+static bool is_in_class(uint32_t c, const char *name) {
+    static const struct {
+        const char *name;
+        int (*holds)(wint_t c, locale_t locale);
+        const char *more; // characters
+    } classes[] = {
+        {"alpha", iswalpha_l, ""}, {"alnum", iswalnum_l, ""},
+        {"csym", iswalnum_l, "_"}, {"csymf", iswalpha_l, "_"},
+        {"digit", iswdigit_l, ""}, {"space", iswspace_l, ""},
+        {"white", NULL, " \t"},    {"end_of_line", NULL, "\n\v\f\r"},
+        {"newline", NULL, "\n"},   {"cntrl", iswcntrl_l, ""},
+        {"print", iswprint_l, ""}, {"graph", iswgraph_l, ""},
+        {"upper", iswupper_l, ""}, {"lower", iswlower_l, ""},
+        {"punct", iswpunct_l, ""}, {"period", NULL, ".?!"},
+        {"quote", NULL, "'\"`"},   {"paren", NULL, "()[]{}"},
+    };
+    if (strcmp(name, "ascii") == 0)
+        return c < 128;
+    for (size_t i = 0; i < BL_ARRAY_LEN(classes); i++) {
+        if (strcmp(name, classes[i].name) != 0)
+            continue;
+        return (c != 0 && c < 128 && strchr(classes[i].more, (int)c) != NULL) ||
+               (classes[i].holds != NULL &&
+                classes[i].holds((wint_t)c, all_scripts()) != 0);
+    }
+    return false;
+}
+
 // '$char_class'(Char, Class)
 static int char_class_2(struct bl_machine *m, bl_word *a) {
     bl_word c;
@@ -509,43 +613,11 @@ static int char_class_2(struct bl_machine *m, bl_word *a) {
     if (bl_take_atom(m, a[0], &c) != BL_TRUE ||
         bl_take_atom(m, a[1], &type) != BL_TRUE)
         return BL_THROW;
-    const int b = (unsigned char)bl_atom_text(c)[0];
-    const char *const name = bl_atom_text(type);
-    const bool wide = b > 127;
-    bool is = false;
-    if (strcmp(name, "alpha") == 0)
-        is = wide || isalnum(b) || b == '_';
-    else if (strcmp(name, "alnum") == 0)
-        is = wide || isalnum(b);
-    else if (strcmp(name, "digit") == 0)
-        is = isdigit(b);
-    else if (strcmp(name, "space") == 0)
-        is = isspace(b);
-    else if (strcmp(name, "white") == 0)
-        is = b == ' ' || b == '\t';
-    else if (strcmp(name, "end_of_line") == 0)
-        is = b >= '\n' && b <= '\r';
-    else if (strcmp(name, "newline") == 0)
-        is = b == '\n';
-    else if (strcmp(name, "cntrl") == 0)
-        is = iscntrl(b);
-    else if (strcmp(name, "print") == 0)
-        is = wide || isprint(b);
-    else if (strcmp(name, "ascii") == 0)
-        is = !wide;
-    else if (strcmp(name, "upper") == 0)
-        is = isupper(b);
-    else if (strcmp(name, "lower") == 0)
-        is = islower(b);
-    else if (strcmp(name, "punct") == 0)
-        is = ispunct(b);
-    else if (strcmp(name, "csym") == 0)
-        is = wide || isalnum(b) || b == '_';
-    else if (strcmp(name, "csymf") == 0)
-        is = wide || isalpha(b) || b == '_';
-    else if (strcmp(name, "graph") == 0)
-        is = wide || isgraph(b);
-    return is ? BL_TRUE : BL_FAIL;
+    if (!bl_is_character(c))
+        return bl_throw_type(m, BL_ATOM_character, c);
+    const char *p = bl_atom_text(c);
+    const uint32_t code = bl_utf8_get(&p, p + bl_atom_bytes(c));
+    return is_in_class(code, bl_atom_text(type)) ? BL_TRUE : BL_FAIL;
 }
 
 void bl_builtins_atom(void) {

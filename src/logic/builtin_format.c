@@ -64,6 +64,7 @@ static int write_with_options(struct formatting *f) {
         bl_take_write_options(f->m, options, &w, &end) != BL_TRUE)
         return BL_THROW;
     bl_write_term(f->m, &f->out, t, &w);
+    bl_write_options_fini(&w);
     bl_out_end(&f->out, end);
     return f->m->ball != NULL ? BL_THROW : BL_TRUE;
 }
@@ -118,20 +119,27 @@ static void put_digits(struct bl_out *o, const char *digits, int places,
     bl_out_str(o, digits + whole);
 }
 
+// An integer, or an expression of which the value is one.
+static int integer_argument(struct formatting *f, bl_word *out) {
+    struct bl_num n;
+    if (argument(f, out) != BL_TRUE)
+        return BL_THROW;
+    if (bl_is_integer(*out))
+        return BL_TRUE;
+    if (!bl_is_compound(*out))
+        return bl_throw_type(f->m, BL_ATOM_integer, *out);
+    if (bl_arith_eval(f->m, *out, &n) != BL_TRUE)
+        return BL_THROW;
+    if (n.kind == BL_NUM_FLOAT)
+        return bl_throw_type(f->m, BL_ATOM_integer, *out);
+    *out = bl_arith_word(f->m, n);
+    return BL_TRUE;
+}
+
 static int integer_arg(struct formatting *f, int places, bool group) {
     bl_word t;
-    if (argument(f, &t) != BL_TRUE)
+    if (integer_argument(f, &t) != BL_TRUE)
         return BL_THROW;
-    struct bl_num n;
-    if (!bl_is_integer(t)) {
-        if (bl_is_var(t) || !bl_is_compound(t))
-            return bl_throw_type(f->m, BL_ATOM_integer, t);
-        if (bl_arith_eval(f->m, t, &n) != BL_TRUE)
-            return BL_THROW;
-        if (n.kind == BL_NUM_FLOAT)
-            return bl_throw_type(f->m, BL_ATOM_integer, t);
-        t = bl_arith_word(f->m, n);
-    }
     struct bl_out digits = {0};
     bl_write_integer(&digits, t, 10);
     put_digits(&f->out, digits.text, places, group);
@@ -176,10 +184,8 @@ static int float_arg(struct formatting *f, int places, char how) {
 
 static int radix_arg(struct formatting *f, int radix, bool upper) {
     bl_word t;
-    if (argument(f, &t) != BL_TRUE)
+    if (integer_argument(f, &t) != BL_TRUE)
         return BL_THROW;
-    if (!bl_is_integer(t))
-        return bl_throw_type(f->m, BL_ATOM_integer, t);
     if (radix < 2 || radix > 36)
         return bl_throw_domain(f->m, "radix", bl_int(radix));
     bl_write_integer(&f->out, t, upper ? -radix : radix);
@@ -203,10 +209,7 @@ static int code_arg(struct formatting *f, int times) {
 // ---- columns
 
 static size_t columns(const struct formatting *f, size_t from) {
-    size_t n = 0;
-    for (size_t i = from; i < f->out.bytes; i++)
-        n += ((unsigned char)f->out.text[i] & 0xc0) != 0x80;
-    return n;
+    return bl_utf8_count(f->out.text + from, f->out.bytes - from);
 }
 
 static void insert_fill(struct formatting *f, int which, size_t count) {
@@ -290,7 +293,7 @@ static int directive(struct formatting *f, char c, int number, uint32_t fill) {
         return float_arg(f, number, c);
     case 'r':
     case 'R':
-        return radix_arg(f, number, c == 'R');
+        return radix_arg(f, number < 0 ? 8 : number, c == 'R');
     case 'c':
         return code_arg(f, number);
     case 'i':

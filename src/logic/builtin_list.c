@@ -28,13 +28,13 @@ static int length_2(struct bl_machine *m, bl_word *a) {
     const bl_word length = bl_deref(a[1]);
     if (!bl_is_var(length) && !bl_is_integer(length))
         return bl_throw_type(m, BL_ATOM_integer, length);
+    if (bl_is_integer(length) && bl_num_sign(bl_num_of(length)) < 0)
+        return bl_throw_domain(m, "not_less_than_zero", length);
     if (t == BL_ATOM(nil))
         return bl_answer(m, length, bl_int(n));
     if (!bl_is_var(t))
         return bl_throw_type(m, BL_ATOM_list, a[0]);
     if (bl_is_integer(length)) {
-        if (bl_num_sign(bl_num_of(length)) < 0)
-            return bl_throw_domain(m, "not_less_than_zero", length);
         if (bl_is_big(length))
             return bl_throw_resource(m, "memory");
         return bl_int_value(length) < n

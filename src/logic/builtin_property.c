@@ -18,10 +18,9 @@ static bool is_repositionable(const struct bl_stream *s) {
 }
 
 static int64_t characters(const struct bl_stream *s, size_t from, size_t to) {
-    int64_t n = 0;
-    for (size_t i = from; i < to; i++)
-        n += s->binary || ((unsigned char)s->source.text[i] & 0xc0) != 0x80;
-    return n;
+    return (int64_t)(s->binary
+                         ? to - from
+                         : bl_utf8_count(s->source.text + from, to - from));
 }
 
 static void position_of(const struct bl_stream *s, int64_t p[4]) {
@@ -29,7 +28,7 @@ static void position_of(const struct bl_stream *s, int64_t p[4]) {
     if (s->output) {
         const long at = s->file != NULL ? ftell(s->file) : -1;
         p[0] = p[3] = at > 0 ? at : 0;
-        p[1] = 1;
+        p[1] = bl_load_relaxed(&s->lines) + 1;
         p[2] = bl_load_relaxed(&s->column);
     } else {
         p[0] = characters(s, 0, t->at);

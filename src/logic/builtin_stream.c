@@ -10,17 +10,23 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
-// The value of an option of open/4, or 0.
+// The value of an option, or 0.
 static bl_word option(bl_word options, const char *name) {
-    bl_word t = bl_deref(options);
-    for (; bl_tag(t) == BL_LST; t = bl_deref(bl_ptr(t)[1])) {
-        const bl_word o = bl_deref(bl_ptr(t)[0]);
-        if (bl_tag(o) == BL_STR && bl_functor_arity(*bl_ptr(o)) == 1 &&
-            strcmp(bl_atom_text(bl_functor_name(*bl_ptr(o))), name) == 0)
-            return bl_deref(bl_ptr(o)[1]);
-    }
-    return 0;
+    const bl_word o = bl_option(options, name);
+    return o == 0 ? 0 : bl_deref(bl_ptr(o)[1]);
+}
+
+// A folder can be opened for reading, but not read.
+static FILE *open_no_folder(const char *path, const char *how) {
+    struct stat info;
+    FILE *const f = fopen(path, how);
+    if (f == NULL || fstat(fileno(f), &info) != 0 || !S_ISDIR(info.st_mode))
+        return f;
+    fclose(f);
+    errno = EISDIR;
+    return NULL;
 }
 
 static int open_file(struct bl_machine *m, const bl_word *a, bl_word alias,
@@ -43,7 +49,7 @@ static int open_file(struct bl_machine *m, const bl_word *a, bl_word alias,
         how = "a";
     else
         return bl_throw_domain(m, "io_mode", mode);
-    FILE *const f = fopen(bl_atom_text(name), how);
+    FILE *const f = open_no_folder(bl_atom_text(name), how);
     if (f == NULL)
         return errno == ENOENT
                    ? bl_throw_existence(m, BL_ATOM_source_sink, name)
@@ -394,6 +400,9 @@ static bool take_line(struct bl_stream *s, struct bl_out *line) {
         char bytes[4];
         bl_out_bytes(line, bytes, bl_utf8_put(bytes, (uint32_t)code));
     }
+    if (code == '\n' && line->bytes > 0 &&
+        line->text[line->bytes - 1] == '\r') // of another system
+        line->text[--line->bytes] = 0;
     return true;
 }
 
@@ -421,16 +430,21 @@ static int read_line_2(struct bl_machine *m, bl_word *a) {
 static int syntax_error(struct bl_machine *m, const struct bl_stream *s,
                         const struct bl_read_error *e) {
     char text[256];
+    if (e->no_memory)
+        return bl_throw_resource(m, "memory");
     snprintf(text, sizeof text, "%s:%u:%u: %s",
              s->name != 0 ? bl_atom_text(s->name) : "input", e->line, e->column,
              e->message);
     return bl_throw_syntax(m, text);
 }
 
+// As Name = Variable; `once`: only those that occur once.
 static bl_word variable_names(struct bl_machine *m,
-                              const struct bl_read_result *r) {
+                              const struct bl_read_result *r, bool once) {
     bl_word list = BL_ATOM(nil);
     for (size_t i = r->n_vars; i-- > 0;) {
+        if (once && r->vars[i].times > 1)
+            continue;
         const bl_word pair = bl_struct2(
             m, BL_ATOM(equals), bl_atom_str(r->vars[i].name), r->vars[i].var);
         list = bl_list_cell(m, pair, list);
@@ -438,8 +452,9 @@ static bl_word variable_names(struct bl_machine *m,
     return list;
 }
 
+// `variables`: of the term, a list.
 static int take_options(struct bl_machine *m, bl_word options,
-                        const struct bl_read_result *r) {
+                        const struct bl_read_result *r, bl_word variables) {
     bl_word t = bl_deref(options);
     for (; bl_tag(t) == BL_LST; t = bl_deref(bl_ptr(t)[1])) {
         const bl_word o = bl_deref(bl_ptr(t)[0]);
@@ -449,15 +464,14 @@ static int take_options(struct bl_machine *m, bl_word options,
         if (!bl_heap_ensure(m, 6 * r->n_vars + 8))
             return BL_THROW;
         bl_word value = 0;
-        if (strcmp(name, "variable_names") == 0) {
-            value = variable_names(m, r);
-        } else if (strcmp(name, "variables") == 0) {
-            value = BL_ATOM(nil);
-            for (size_t i = r->n_vars; i-- > 0;)
-                value = bl_list_cell(m, r->vars[i].var, value);
-        }
+        if (strcmp(name, "variable_names") == 0)
+            value = variable_names(m, r, false);
+        else if (strcmp(name, "singletons") == 0)
+            value = variable_names(m, r, true);
+        else if (strcmp(name, "variables") == 0)
+            value = variables;
         if (value != 0 && !bl_unify(m, bl_ptr(o)[1], value))
-            return BL_FAIL;
+            return m->ball != NULL ? BL_THROW : BL_FAIL;
     }
     return BL_TRUE;
 }
@@ -494,22 +508,24 @@ static int read_entered(struct bl_machine *m, struct bl_stream *s, bl_word out,
                         bl_word options) {
     struct bl_read_result r;
     const enum bl_read_status status = read_whole(m, s, &r);
+    bl_word variables = BL_ATOM(nil);
     int ok = BL_THROW;
     if (status == BL_READ_ERROR)
         ok = syntax_error(m, s, &r.error);
     else if (status == BL_READ_EOF)
         ok = bl_answer(m, out, BL_ATOM(end_of_file));
-    else
+    else if (option(options, "variables") == 0 ||
+             bl_term_variables(m, r.term, &variables)) // before they are bound
         ok = bl_answer(m, out, r.term);
-    if (ok == BL_TRUE && options != 0)
-        ok = take_options(m, options, &r);
+    if (ok == BL_TRUE)
+        ok = take_options(m, options, &r, variables);
     bl_read_result_fini(&r);
     return ok;
 }
 
 static int read_with(struct bl_machine *m, struct bl_stream *s, bl_word out,
                      bl_word options) {
-    if (options != 0 && bl_take_options(m, options, "read_option") != BL_TRUE)
+    if (bl_take_options(m, options, "read_option") != BL_TRUE)
         return BL_THROW;
     if (bl_stream_enter(m, s) != BL_TRUE)
         return BL_THROW;
@@ -519,7 +535,7 @@ static int read_with(struct bl_machine *m, struct bl_stream *s, bl_word out,
 }
 
 static int read_plain(struct bl_machine *m, struct bl_stream *s, bl_word *a) {
-    return read_with(m, s, a[0], 0);
+    return read_with(m, s, a[0], BL_ATOM(nil));
 }
 
 static int read_term(struct bl_machine *m, struct bl_stream *s, bl_word *a) {

@@ -331,18 +331,24 @@ static bool collect(struct bl_machine *m, bl_word v, void *arg) {
     return true;
 }
 
-static int term_variables_2(struct bl_machine *m, bl_word *a) {
+bool bl_term_variables(struct bl_machine *m, bl_word t, bl_word *list) {
     struct collected c = {0};
-    if (bl_take_partial_list(m, a[1]) != BL_TRUE)
-        return BL_THROW;
-    const bool all = each_variable(m, a[0], collect, &c);
+    const bool all = each_variable(m, t, collect, &c);
     for (size_t i = 0; i < c.n; i++)
         *bl_ptr(c.var[i]) = c.var[i];
-    int r = BL_THROW;
-    if (all && bl_heap_ensure(m, 2 * c.n))
-        r = bl_answer(m, a[1], bl_make_list(m, c.var, c.n, BL_ATOM(nil)));
+    const bool fits = all && bl_heap_ensure(m, 2 * c.n);
+    if (fits)
+        *list = bl_make_list(m, c.var, c.n, BL_ATOM(nil));
     free(c.var);
-    return r;
+    return fits;
+}
+
+static int term_variables_2(struct bl_machine *m, bl_word *a) {
+    bl_word list;
+    if (bl_take_partial_list(m, a[1]) != BL_TRUE ||
+        !bl_term_variables(m, a[0], &list))
+        return BL_THROW;
+    return bl_answer(m, a[1], list);
 }
 
 static bool number_variable(struct bl_machine *m, bl_word v, void *arg) {

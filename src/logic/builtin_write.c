@@ -4,10 +4,13 @@
 //
 #include "logic/arith.h"
 #include "logic/builtin.h"
+#include "logic/memory.h"
 #include "logic/op.h"
+#include "logic/reader.h"
 #include "logic/stream.h"
 #include "logic/token.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const struct bl_write_options plain = {.numbervars = true};
@@ -96,6 +99,48 @@ static void take_options(bl_word options, struct bl_write_options *w,
     }
 }
 
+// Name = Variable, with the option to complain of.
+static int take_name(struct bl_machine *m, bl_word pair, bl_word option,
+                     struct bl_read_var *out) {
+    pair = bl_deref(pair);
+    if (bl_is_var(pair))
+        return bl_throw_instantiation(m);
+    if (bl_tag(pair) != BL_STR || *bl_ptr(pair) != BL_FN(equals_2))
+        return bl_throw_domain(m, "write_option", option);
+    const bl_word name = bl_deref(bl_ptr(pair)[1]);
+    if (bl_is_var(name))
+        return bl_throw_instantiation(m);
+    if (!bl_is_atom(name))
+        return bl_throw_domain(m, "write_option", option);
+    *out = (struct bl_read_var){
+        .name = (char *)(uintptr_t)bl_atom_text(name), // only read
+        .var = bl_ptr(pair)[2]};
+    return BL_TRUE;
+}
+
+// Of the first option variable_names/1, if there is one.
+static int take_names(struct bl_machine *m, bl_word options,
+                      struct bl_write_options *w) {
+    const bl_word option = bl_option(options, "variable_names");
+    bl_word *pairs;
+    size_t n;
+    if (option == 0)
+        return BL_TRUE;
+    if (bl_take_list(m, bl_ptr(option)[1], &pairs, &n) != BL_TRUE)
+        return BL_THROW;
+    w->own = calloc(n + 1, sizeof *w->own);
+    bl_must_have(w->own);
+    w->vars = w->own;
+    w->n_vars = n;
+    int r = BL_TRUE;
+    for (size_t i = 0; r == BL_TRUE && i < n; i++)
+        r = take_name(m, pairs[i], option, &w->own[i]);
+    free(pairs);
+    return r;
+}
+
+void bl_write_options_fini(struct bl_write_options *w) { free(w->own); }
+
 int bl_take_write_options(struct bl_machine *m, bl_word options,
                           struct bl_write_options *w, const char **end) {
     if (bl_take_options(m, options, "write_option") != BL_TRUE)
@@ -107,15 +152,20 @@ int bl_take_write_options(struct bl_machine *m, bl_word options,
     bool newline = false;
     take_options(options, w, &stop, &newline);
     *end = stop ? (newline ? ".\n" : ". ") : newline ? "\n" : "";
-    return BL_TRUE;
+    if (take_names(m, options, w) == BL_TRUE)
+        return BL_TRUE;
+    bl_write_options_fini(w);
+    return BL_THROW;
 }
 
 static int write_term(struct bl_machine *m, struct bl_stream *s, bl_word *a) {
     struct bl_write_options w = {0};
     const char *end;
-    return bl_take_write_options(m, a[1], &w, &end) == BL_TRUE
-               ? put(m, s, a[0], &w, end)
-               : BL_THROW;
+    if (bl_take_write_options(m, a[1], &w, &end) != BL_TRUE)
+        return BL_THROW;
+    const int r = put(m, s, a[0], &w, end);
+    bl_write_options_fini(&w);
+    return r;
 }
 
 BL_ON_OUTPUT(write_term_2, write_term_3, write_term)

@@ -8,6 +8,7 @@
 #include "logic/clause.h"
 #include "logic/engine.h"
 #include "logic/error.h"
+#include "logic/goal.h"
 #include "logic/memory.h"
 #include "logic/reader.h"
 #include "logic/record.h"
@@ -331,9 +332,8 @@ static bool may_define(struct loading *l, struct bl_pred *p, uint32_t line) {
 }
 
 static bl_word head_of(bl_word t) {
-    if (bl_tag(t) == BL_STR && *bl_ptr(t) == BL_FN(neck_2))
-        t = bl_deref(bl_ptr(t)[1]);
-    return t;
+    const bool rule = bl_tag(t) == BL_STR && *bl_ptr(t) == BL_FN(neck_2);
+    return bl_goal_plain(rule ? bl_ptr(t)[1] : t);
 }
 
 static void add_clause(struct loading *l, bl_word t, uint32_t line) {
@@ -398,7 +398,7 @@ static bool expand_by_program(struct loading *l, bl_word *t, uint32_t line) {
 }
 
 static bool handle_one(struct loading *l, bl_word t, uint32_t line) {
-    t = bl_deref(t);
+    t = bl_goal_plain(t); // there is one module
     if (bl_tag(t) == BL_STR) {
         const bl_word f = *bl_ptr(t);
         if (f == BL_FN(neck_1) || f == BL_FN(query_1))

@@ -120,8 +120,21 @@ static bl_word clause_key(const struct bl_index *ix,
     return sum;
 }
 
-static void slot_add(struct bl_index *ix, bl_word key, struct bl_clause *c,
-                     bool at_end) {
+// As bl_clauses_add. What is replaced is kept for who may be reading it, or
+// freed where `p` is NULL: then nobody has seen it.
+static struct bl_clauses *add_to(struct bl_pred *p, struct bl_clauses *list,
+                                 struct bl_clause *c, bool at_end) {
+    struct bl_clauses *const new = bl_clauses_add(list, c, at_end);
+    if (new != list && p != NULL)
+        bl_keep_clauses(p, list);
+    else if (new != list)
+        free(list);
+    return new;
+}
+
+// `p`: NULL while the index is being built.
+static void slot_add(struct bl_pred *p, struct bl_index *ix, bl_word key,
+                     struct bl_clause *c, bool at_end) {
     struct bl_index_slot *const s = bl_index_slot_of(ix, key);
     if (bl_load_relaxed(&s->key) == 0) {
         s->single = c;
@@ -129,8 +142,8 @@ static void slot_add(struct bl_index *ix, bl_word key, struct bl_clause *c,
             struct bl_clauses *l = NULL;
             struct bl_clause_run r = bl_clauses_run(ix->otherwise);
             for (; r.at < r.end; r.at++)
-                l = bl_clauses_add(l, *r.at, true);
-            bl_store_relaxed(&s->list, bl_clauses_add(l, c, at_end));
+                l = add_to(NULL, l, *r.at, true);
+            bl_store_relaxed(&s->list, add_to(NULL, l, c, at_end));
         }
         ix->keys++;
         bl_store_release(&s->key, key);
@@ -139,18 +152,19 @@ static void slot_add(struct bl_index *ix, bl_word key, struct bl_clause *c,
     struct bl_clauses *list = bl_load_relaxed(&s->list);
     if (list == NULL)
         list = bl_clauses_add(NULL, s->single, true);
-    list = bl_clauses_add(list, c, at_end);
+    list = add_to(p, list, c, at_end);
     bl_store_release(&s->list, list);
 }
 
-// A clause that matches every key joins every list, and the keys to come.
+// A clause that matches every key joins every list, and the keys to come; of an
+// index that is being built.
 static void add_to_all(struct bl_index *ix, struct bl_clause *c) {
     for (uint64_t i = 0; i <= ix->mask; i++) {
         const bl_word key = bl_load_relaxed(&ix->slot[i].key);
         if (key != 0)
-            slot_add(ix, key, c, true);
+            slot_add(NULL, ix, key, c, true);
     }
-    ix->otherwise = bl_clauses_add(ix->otherwise, c, true);
+    ix->otherwise = add_to(NULL, ix->otherwise, c, true);
     ix->has_variables = true;
 }
 
@@ -183,7 +197,7 @@ static struct bl_index *build(struct bl_pred *p, uint32_t arg,
             continue;
         const bl_word key = clause_key(ix, c);
         if (key != 0)
-            slot_add(ix, key, c, true);
+            slot_add(NULL, ix, key, c, true);
         else if (++variables > 4 && variables * 8 > n)
             break;
         else
@@ -380,12 +394,13 @@ void bl_index_drop(struct bl_pred *p) {
 }
 
 // Takes the clause into the index; false where it has to go.
-static bool take_in(struct bl_index *ix, struct bl_clause *c, bool at_end) {
+static bool take_in(struct bl_pred *p, struct bl_index *ix, struct bl_clause *c,
+                    bool at_end) {
     const bl_word key = clause_key(ix, c);
     if (key == 0 || ix->has_variables || ix->keys * 2 > ix->mask ||
         bl_load_relaxed(&ix->column) != NULL)
         return false;
-    slot_add(ix, key, c, at_end);
+    slot_add(p, ix, key, c, at_end);
     return true;
 }
 
@@ -395,7 +410,7 @@ static void update_several(struct bl_pred *p, struct bl_clause *c,
     const bool anew = bl_is_pow2(p->count);
     for (uint32_t i = BL_SEVERAL; i-- > 0;) {
         struct bl_index *const ix = bl_load_relaxed(&p->several[i]);
-        if (ix != NULL && (ix->keys > 0 ? !take_in(ix, c, at_end) : anew))
+        if (ix != NULL && (ix->keys > 0 ? !take_in(p, ix, c, at_end) : anew))
             drop_several(p, i);
     }
 }
@@ -427,7 +442,7 @@ void bl_index_add(struct bl_pred *p, struct bl_clause *c, bool at_end) {
     const uint32_t n = p->arity < BL_INDEXED_ARGS ? p->arity : BL_INDEXED_ARGS;
     for (uint32_t i = 0; i < n; i++) {
         struct bl_index *const ix = bl_load_relaxed(&p->index[i]);
-        if (ix != NULL && !take_in(ix, c, at_end))
+        if (ix != NULL && !take_in(p, ix, c, at_end))
             drop(p, &p->index[i]);
     }
     update_several(p, c, at_end);

@@ -16,6 +16,7 @@ struct item {
     bl_word term;
     const char *text; // or this
     bool rest;        // the term is the rest of an array
+    bool partial;     // it is the tail of a list that does not end in []
 };
 
 struct json {
@@ -85,7 +86,7 @@ static bool is_proper(bl_word t) {
 static void partial_list(struct json *j, bl_word t) {
     bl_out_str(j->o, "{\"functor\":\".\",\"args\":[");
     push(j, (struct item){.text = "]}"});
-    push(j, (struct item){.term = bl_ptr(t)[1]});
+    push(j, (struct item){.term = bl_ptr(t)[1], .partial = true});
     push(j, (struct item){.text = ","});
     push(j, (struct item){.term = bl_ptr(t)[0]});
 }
@@ -100,12 +101,12 @@ static void rest(struct json *j, bl_word t) {
     push(j, (struct item){.term = bl_ptr(t)[0]});
 }
 
-static void term(struct json *j, bl_word t) {
+static void term(struct json *j, bl_word t, bool partial) {
     if (bl_tag(t) == BL_STR) {
         compound(j, t);
     } else if (bl_tag(t) != BL_LST) {
         atomic(j, t);
-    } else if (!is_proper(t)) {
+    } else if (partial || !is_proper(t)) {
         partial_list(j, t);
     } else {
         bl_out_char(j->o, '[');
@@ -125,7 +126,7 @@ void bl_json_term(struct bl_machine *m, struct bl_out *o, bl_word t) {
         else if (i.rest)
             rest(&j, bl_deref(i.term));
         else
-            term(&j, bl_deref(i.term));
+            term(&j, bl_deref(i.term), i.partial);
     }
     free(j.item);
 }

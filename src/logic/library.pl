@@ -76,22 +76,63 @@ call_with_time_limit(T, G) :-
 '$time_limit'(E) :- throw(E).
 
 must_be(Type, X) :- '$must_be'(Type, X).
-'$must_be'(Type, X) :- var(X), Type \== var, !, throw(error(instantiation_error, _)).
-'$must_be'(integer, X) :- !, ( integer(X) -> true ; throw(error(type_error(integer, X), _)) ).
-'$must_be'(positive_integer, X) :- !,
-    ( \+ integer(X) -> throw(error(type_error(integer, X), _))
-    ; X > 0 -> true ; throw(error(type_error(positive_integer, X), _)) ).
-'$must_be'(nonneg, X) :- !,
-    ( \+ integer(X) -> throw(error(type_error(integer, X), _))
-    ; X >= 0 -> true ; throw(error(type_error(nonneg, X), _)) ).
-'$must_be'(atom, X) :- !, ( atom(X) -> true ; throw(error(type_error(atom, X), _)) ).
-'$must_be'(atomic, X) :- !, ( atomic(X) -> true ; throw(error(type_error(atomic, X), _)) ).
-'$must_be'(callable, X) :- !, ( callable(X) -> true ; throw(error(type_error(callable, X), _)) ).
-'$must_be'(number, X) :- !, ( number(X) -> true ; throw(error(type_error(number, X), _)) ).
-'$must_be'(var, X) :- !, ( var(X) -> true ; throw(error(uninstantiation_error(X), _)) ).
-'$must_be'(boolean, X) :- !, ( ( X == true ; X == false ) -> true ; throw(error(type_error(bool, X), _)) ).
-'$must_be'(list, X) :- !, ( is_list(X) -> true ; throw(error(type_error(list, X), _)) ).
-'$must_be'(Type, _) :- throw(error(existence_error(type, Type), _)).
+'$must_be'(Type, X) :- '$type_test'(Type, X, G), ( call(G) -> true ; '$misfit'(Type, X) ).
+'$type_test'(Type, X, G) :-
+    (   var(Type) -> throw(error(instantiation_error, _))
+    ;   '$type'(Type, X, G) -> true
+    ;   throw(error(existence_error(type, Type), _))
+    ).
+'$type'(any, _, true).
+'$type'(var, X, var(X)).
+'$type'(nonvar, X, nonvar(X)).
+'$type'(atom, X, atom(X)).
+'$type'(symbol, X, atom(X)).
+'$type'(string, X, atom(X)).
+'$type'(atomic, X, atomic(X)).
+'$type'(callable, X, callable(X)).
+'$type'(compound, X, compound(X)).
+'$type'(number, X, number(X)).
+'$type'(float, X, float(X)).
+'$type'(integer, X, integer(X)).
+'$type'(rational, X, integer(X)).
+'$type'(positive_integer, X, ( integer(X), X >= 1 )).
+'$type'(negative_integer, X, ( integer(X), X < 0 )).
+'$type'(nonneg, X, ( integer(X), X >= 0 )).
+'$type'(between(L, U), X, ( number(X), ( integer(L), integer(U) -> integer(X) ; true ), X >= L, X =< U )).
+'$type'(oneof(L), X, ( ground(X), '$member'(X, L) )).
+'$type'(boolean, X, ( X == true ; X == false )).
+'$type'(bool, X, ( X == true ; X == false )).
+'$type'(char, X, ( atom(X), atom_length(X, 1) )).
+'$type'(code, X, ( integer(X), X >= 0, X =< 0x10ffff )).
+'$type'(pair, X, ( nonvar(X), X = _ - _ )).
+'$type'(list, X, '$all_of'(any, X)).
+'$type'(proper_list, X, '$all_of'(any, X)).
+'$type'(list(T), X, '$all_of'(T, X)).
+'$type'(chars, X, '$all_of'(char, X)).
+'$type'(codes, X, '$all_of'(code, X)).
+'$type'(text, X, ( atom(X) ; '$all_of'(char, X) ; '$all_of'(code, X) )).
+'$type'(list_or_partial, X, catch('$partial_list'(X), _, fail)).
+'$type'(ground, X, ground(X)).
+'$type'(acyclic, X, '$acyclic'(X)).
+'$type'(cyclic, X, \+ '$acyclic'(X)).
+'$acyclic'(X) :- acyclic_term(X).
+'$all_of'(any, L) :- !, is_list(L).
+'$all_of'(Type, L) :- is_list(L), \+ ( '$member'(X, L), '$type_test'(Type, X, G), \+ call(G) ).
+'$misfit'(var, X) :- throw(error(uninstantiation_error(X), _)).
+'$misfit'(_, X) :- var(X), throw(error(instantiation_error, _)).
+'$misfit'(Type, X) :- '$type'(Type, X, '$all_of'(_, X)), '$unfinished'(X), throw(error(instantiation_error, _)).
+'$misfit'(ground, _) :- throw(error(instantiation_error, _)).
+'$misfit'(Type, X) :- '$kind_of_integer'(Type), \+ integer(X), throw(error(type_error(integer, X), _)).
+'$misfit'(boolean, X) :- throw(error(type_error(bool, X), _)).
+'$misfit'(Type, L) :-
+    '$type'(Type, L, '$all_of'(T, L)), is_list(L), '$member'(X, L), '$must_be'(T, X), fail.
+'$misfit'(Type, X) :- ( Type == cyclic ; Type == acyclic ), !, atom_concat(Type, '_term', D), throw(error(domain_error(D, X), _)).
+'$misfit'(Type, X) :- throw(error(type_error(Type, X), _)).
+'$unfinished'(L) :- var(L), !.
+'$unfinished'([_|T]) :- '$unfinished'(T).
+'$kind_of_integer'(nonneg).
+'$kind_of_integer'(positive_integer).
+'$kind_of_integer'(negative_integer).
 
 % ---- collecting solutions
 
@@ -129,7 +170,15 @@ aggregate_all(max(E), G, M) :- !,
     findall(E, G, L), '$evaluate'(L, [X|Xs]), '$max'(Xs, X, M).
 aggregate_all(min(E), G, M) :- !,
     findall(E, G, L), '$evaluate'(L, [X|Xs]), '$min'(Xs, X, M).
+aggregate_all(Spec, G, R) :-
+    compound(Spec), Spec =.. [F|Specs], \+ ( '$member'(S, Specs), \+ '$aggregate'(S) ), !,
+    findall(Specs, G, L), '$aggregate_each'(Specs, Specs, L, Rs), R =.. [F|Rs].
 aggregate_all(Spec, _, _) :- throw(error(domain_error(aggregate_spec, Spec), _)).
+'$aggregate'(S) :-
+    nonvar(S), '$member'(S, [count, count(_), sum(_), bag(_), set(_), max(_), min(_), max(_, _), min(_, _)]), !.
+'$aggregate_each'([], _, _, []).
+'$aggregate_each'([S|Ss], Specs, L, [R|Rs]) :-
+    aggregate_all(S, '$member'(Specs, L), R), '$aggregate_each'(Ss, Specs, L, Rs).
 
 '$evaluate'([], []).
 '$evaluate'([E|Es], [X|Xs]) :- X is E, '$evaluate'(Es, Xs).
@@ -246,8 +295,9 @@ min_member(M, L) :- '$min_member'(L, M).
 '$min_member'([X|Xs], M) :- '$min_term'(Xs, X, M).
 '$min_term'([], M, M).
 '$min_term'([X|Xs], M0, M) :- ( X @< M0 -> '$min_term'(Xs, X, M) ; '$min_term'(Xs, M0, M) ).
-numlist(L, H, []) :- L > H, !.
-numlist(L, H, [L|T]) :- L1 is L + 1, numlist(L1, H, T).
+numlist(L, H, R) :- '$must_be'(integer, L), '$must_be'(integer, H), L =< H, '$numlist'(L, H, R).
+'$numlist'(H, H, [H]) :- !.
+'$numlist'(L, H, [L|T]) :- L1 is L + 1, '$numlist'(L1, H, T).
 select(X, [X|Xs], Xs).
 select(X, [Y|Xs], [Y|Ys]) :- select(X, Xs, Ys).
 selectchk(X, L, R) :- select(X, L, R), !.
@@ -288,15 +338,28 @@ intersection([], _, []).
 intersection([X|Xs], L, R) :- ( memberchk(X, L) -> R = [X|R1] ; R = R1 ), intersection(Xs, L, R1).
 union([], L, L).
 union([X|Xs], L, R) :- ( memberchk(X, L) -> R = R1 ; R = [X|R1] ), union(Xs, L, R1).
-list_to_set(L, S) :- '$to_set'(L, [], S).
-'$to_set'([], _, []).
-'$to_set'([X|Xs], Seen, S) :-
-    ( '$member_eq'(X, Seen) -> S = S1 ; S = [X|S1] ), '$to_set'(Xs, [X|Seen], S1).
+% The first of each, in their order: by sorting, as lists may be long.
+list_to_set(L, S) :-
+    '$must_be'(list, L), '$number_all'(L, 0, Ps), sort(1, @=<, Ps, Sorted), '$first_of_equals'(Sorted, Firsts),
+    keysort(Firsts, Ordered), pairs_values(Ordered, S).
+'$number_all'([], _, []).
+'$number_all'([X|Xs], I, [X-I|Ps]) :- J is I + 1, '$number_all'(Xs, J, Ps).
+'$first_of_equals'([], []).
+'$first_of_equals'([X-I|Ps], [I-X|Fs]) :- '$pass_equals'(Ps, X, Rest), '$first_of_equals'(Rest, Fs).
+'$pass_equals'([Y-_|Ps], X, Rest) :- Y == X, !, '$pass_equals'(Ps, X, Rest).
+'$pass_equals'(Rest, _, Rest).
 list_to_ord_set(L, S) :- sort(L, S).
 ord_union(A, B, C) :- '$append'(A, B, L), sort(L, C).
-ord_subtract(A, B, C) :- exclude('$in'(B), A, C).
+ord_subtract([], _, []).
+ord_subtract([X|Xs], Ys, S) :- '$ord_without'(Ys, X, Xs, S).
+'$ord_without'([], X, Xs, [X|Xs]).
+'$ord_without'([Y|Ys], X, Xs, S) :- compare(O, X, Y), '$ord_without'(O, X, Xs, Y, Ys, S).
+'$ord_without'(<, X, Xs, Y, Ys, [X|S]) :- '$ord_without_from'(Xs, Y, Ys, S).
+'$ord_without'(=, _, Xs, _, Ys, S) :- ord_subtract(Xs, Ys, S).
+'$ord_without'(>, X, Xs, _, Ys, S) :- '$ord_without'(Ys, X, Xs, S).
+'$ord_without_from'([], _, _, []).
+'$ord_without_from'([X|Xs], Y, Ys, S) :- compare(O, X, Y), '$ord_without'(O, X, Xs, Y, Ys, S).
 ord_memberchk(X, L) :- '$member_eq'(X, L).
-'$in'(L, X) :- '$member_eq'(X, L).
 permutation([], []).
 permutation(L, [X|P]) :- select(X, L, R), permutation(R, P).
 pairs_keys_values([], [], []).
@@ -353,6 +416,7 @@ phrase(G, L, R) :-
 '$dcg_construct'((_ ; _)).
 '$dcg_construct'((_ | _)).
 '$dcg_construct'((_ -> _)).
+'$dcg_construct'((_ *-> _)).
 '$dcg_construct'(\+ _).
 '$dcg_construct'(!).
 '$dcg_construct'({_}).
@@ -364,12 +428,15 @@ dcg_translate_rule((H, P --> B), (H1 :- B1)) :- !,
     '$dcg_terminals'(P, S, S1, B2), B1 = (B0, B2).
 dcg_translate_rule((H --> B), (H1 :- B1)) :-
     '$dcg_head'(H, S0, S, H1), '$dcg_body'(B, S0, S, B1).
+'$dcg_head'(_ : H, S0, S, H1) :- !, '$dcg_head'(H, S0, S, H1).
 '$dcg_head'(H, S0, S, H1) :- H =.. L0, '$append'(L0, [S0, S], L), H1 =.. L.
 '$dcg_body'(B, S0, S, phrase(B, S0, S)) :- var(B), !.
 '$dcg_body'((A, B), S0, S, (A1, B1)) :- !, '$dcg_body'(A, S0, S1, A1), '$dcg_body'(B, S1, S, B1).
 '$dcg_body'((A ; B), S0, S, (A1 ; B1)) :- !, '$dcg_body'(A, S0, S, A1), '$dcg_body'(B, S0, S, B1).
 '$dcg_body'((A | B), S0, S, G) :- !, '$dcg_body'((A ; B), S0, S, G).
 '$dcg_body'((A -> B), S0, S, (A1 -> B1)) :- !, '$dcg_body'(A, S0, S1, A1), '$dcg_body'(B, S1, S, B1).
+'$dcg_body'((A *-> B), S0, S, (A1 *-> B1)) :- !, '$dcg_body'(A, S0, S1, A1), '$dcg_body'(B, S1, S, B1).
+'$dcg_body'(_ : B, S0, S, G) :- !, '$dcg_body'(B, S0, S, G).
 '$dcg_body'(\+ A, S0, S, (\+ A1, S0 = S)) :- !, '$dcg_body'(A, S0, _, A1).
 '$dcg_body'(!, S0, S, (!, S0 = S)) :- !.
 '$dcg_body'({G}, S0, S, (G, S0 = S)) :- !.
@@ -413,18 +480,44 @@ listing(N) :-
     '$listing'(L).
 '$list_clauses'(H) :- clause(H, B), portray_clause((H :- B)), fail.
 '$list_clauses'(_) :- nl.
-portray_clause(T) :- \+ \+ ( numbervars(T, 0, _), '$portray'(T) ).
-'$portray'((H :- true)) :- !, '$portray_last'(H).
-'$portray'((H :- B)) :- !, writeq(H), write(' :-'), '$portray_body'(B, last).
-'$portray'(T) :- '$portray_last'(T).
-'$portray_body'((A, B), Where) :- !, '$portray_body'(A, inner), '$portray_body'(B, Where).
-'$portray_body'(G, inner) :- nl, write('    '), print(G), write(',').
-'$portray_body'(G, last) :- nl, write('    '), '$portray_last'(G).
-'$portray_last'(T) :- write_term(T, [quoted(true), numbervars(true), fullstop(true), nl(true)]).
+portray_clause(T) :-
+    \+ \+ ( ( ground(T) -> true ; numbervars(T, 0, _, [singletons(true)]) ), '$portray'(T) ).
+'$portray'((H :- true)) :- !, '$portray_part'('.', H, 1199).
+'$portray'((H :- B)) :- !, '$portray_part'('', H, 1199), write(' :-'), '$portray_line'(1), '$portray_body'(B, 1, '.').
+'$portray'(T) :- '$portray_part'('.', T, 1200).
+% The goals of a body, the first at N steps from the margin and the others
+% below it; a construct of several branches stands in brackets.
+'$portray_body'((A, B), N, End) :- !,
+    '$portray_body'(A, N, ','), '$portray_line'(N), '$portray_body'(B, N, End).
+'$portray_body'(G, N, End) :-
+    '$portray_branching'(G), !,
+    M is N + 1, write('(   '), '$portray_branches'(G, N, M), '$portray_line'(N), write(')'), '$portray_end'(End).
+'$portray_body'(G, _, End) :- '$portray_part'(End, G, 999).
+'$portray_branching'((_ ; _)).
+'$portray_branching'((_ -> _)).
+'$portray_branching'((_ *-> _)).
+'$portray_branches'((A ; B), N, M) :- !,
+    '$portray_branch'(A, N, M), '$portray_line'(N), write(';   '), '$portray_branches'(B, N, M).
+'$portray_branches'(G, N, M) :- '$portray_branch'(G, N, M).
+'$portray_branch'((C -> T), N, M) :- !, '$portray_if'(C, '->  ', T, N, M).
+'$portray_branch'((C *-> T), N, M) :- !, '$portray_if'(C, '*-> ', T, N, M).
+'$portray_branch'(G, _, M) :- '$portray_body'(G, M, '').
+'$portray_if'(C, Arrow, T, N, M) :-
+    '$portray_body'(C, M, ''), '$portray_line'(N), write(Arrow), '$portray_body'(T, M, '').
+'$portray_line'(N) :- nl, K is 4 * N, tab(K).
+'$portray_part'('.', T, P) :- !,
+    write_term(T, [quoted(true), numbervars(true), priority(P), fullstop(true), nl(true)]).
+'$portray_part'(End, T, P) :- write_term(T, [quoted(true), numbervars(true), priority(P)]), write(End).
+'$portray_end'('.') :- !, write('.'), nl.
+'$portray_end'(End) :- write(End).
 [F|Fs] :- '$consult_all'([F|Fs]).
 '$consult_all'([]).
 '$consult_all'([F|Fs]) :- consult(F), '$consult_all'(Fs).
-module(_, _).
+% Of a module all is public; the operators it exports are declared.
+module(_, Es) :- ( is_list(Es) -> '$declare_operators'(Es) ; true ).
+'$declare_operators'([]).
+'$declare_operators'([E|Es]) :-
+    ( nonvar(E), E = op(P, T, N) -> op(P, T, N) ; true ), '$declare_operators'(Es).
 set_stream(_, _).
 style_check(_).
 export(_).
@@ -453,17 +546,17 @@ random_permutation(L, P) :- '$keyed'(L, K), keysort(K, S), pairs_values(S, P).
 '$keyed'([X|Xs], [R-X|Ks]) :- R is random_float, '$keyed'(Xs, Ks).
 shell(C) :- shell(C, 0).
 % a string is an atom here; where one is wanted, a list of codes or of
-% characters, such as "text" is, will do
-'$text'(S, A) :- ( nonvar(S), S = [_|_] -> atom_codes(A, S) ; A = S ).
+% characters, such as "text" is, will do, and [], which "" is
+'$text'(S, A) :- ( nonvar(S), S = [_|_] -> atom_codes(A, S) ; S == [] -> A = '' ; A = S ).
 string_concat(S, T, U) :- '$text'(S, A), '$text'(T, B), '$text'(U, C), atom_concat(A, B, C).
 string_length(S, N) :- '$text'(S, A), atom_length(A, N).
 string_codes(S, L) :- '$text'(S, A), atom_codes(A, L).
 string_chars(S, L) :- '$text'(S, A), atom_chars(A, L).
-string_to_atom(S, A) :- '$text'(S, A).
+string_to_atom(S, A) :- '$text'(S, T), ( var(T), nonvar(A) -> S = A ; atomic_list_concat([T], A) ).
 atom_string(A, S) :-
     (   var(A)
     ->  atom_codes(B, S), A = B
-    ;   '$text'(A, T), atomic_list_concat([T], B),
+    ;   ( A == [] -> T = A ; '$text'(A, T) ), atomic_list_concat([T], B),
         ( var(S) -> S = B ; atom_codes(C, S), C = B )
     ).
 number_string(N, S) :- atom_number(S, N).

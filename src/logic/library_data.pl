@@ -119,9 +119,16 @@ vertices(G, Vs) :- pairs_keys(G, Vs).
 edges(G, Es) :- findall(V-N, ( '$member'(V-Ns, G), '$member'(N, Ns) ), Es).
 add_vertices(G0, Vs, G) :- vertices_edges_to_ugraph(Vs, [], G1), '$append'(G0, G1, L), '$ugraph'(L, G).
 add_edges(G0, Es, G) :- vertices_edges_to_ugraph([], Es, G1), '$append'(G0, G1, L), '$ugraph'(L, G).
-del_edges(G0, Es, G) :- vertices(G0, Vs), edges(G0, Es0), exclude('$in'(Es), Es0, Es1), vertices_edges_to_ugraph(Vs, Es1, G).
+del_edges(G0, Es, G) :-
+    vertices(G0, Vs), edges(G0, Es0), sort(Es, Out), ord_subtract(Es0, Out, Es1), vertices_edges_to_ugraph(Vs, Es1, G).
 del_vertices(G0, Vs, G) :-
-    findall(V-Ns, ( '$member'(V-Ns0, G0), \+ '$member_eq'(V, Vs), exclude('$in'(Vs), Ns0, Ns) ), G).
+    sort(Vs, Out), vertices(G0, Vs0), ord_subtract(Vs0, Out, Left), '$only_vertices'(G0, Left, Out, G).
+'$only_vertices'(_, [], _, []) :- !.
+'$only_vertices'([W-Ns0|G0], [V|Vs], Out, G) :-
+    (   W == V
+    ->  G = [V-Ns|G1], ord_subtract(Ns0, Out, Ns), '$only_vertices'(G0, Vs, Out, G1)
+    ;   '$only_vertices'(G0, [V|Vs], Out, G)
+    ).
 neighbours(V, G, Ns) :- '$member'(W-Ns, G), W == V, !.
 neighbors(V, G, Ns) :- neighbours(V, G, Ns).
 transpose_ugraph(G, T) :- vertices(G, Vs), edges(G, Es), '$flip'(Es, Fs), vertices_edges_to_ugraph(Vs, Fs, T).
@@ -133,11 +140,18 @@ reachable(V, G, R) :- '$reachable'([V], G, [V], R).
     '$reachable'(Vs1, G, R1, R).
 transitive_closure(G, C) :-
     findall(V-R, ( '$member'(V-Ns, G), '$reachable'(Ns, G, Ns, R) ), C).
-top_sort(G, L) :- '$top_sort'(G, L).
-'$top_sort'([], []) :- !.
-'$top_sort'(G, L) :-
-    transpose_ugraph(G, T), findall(V, '$member'(V-[], T), First), First = [_|_],
-    del_vertices(G, First, G1), '$append'(First, L1, L), '$top_sort'(G1, L1).
+% Those that no edge leads to, and when their edges are gone the others.
+top_sort(G, L) :-
+    vertices(G, Vs), findall(V-0, '$member'(V, Vs), Zeros), list_to_assoc(G, A), list_to_assoc(Zeros, D0),
+    findall(N, ( '$member'(_-Ns, G), '$member'(N, Ns) ), Heads), foldl('$edge_to', Heads, D0, D),
+    findall(V, ( '$member'(V, Vs), get_assoc(V, D, 0) ), Free), '$top_sort'(Free, A, D, L), same_length(L, Vs).
+'$edge_to'(V, D0, D) :- get_assoc(V, D0, N0), N is N0 + 1, put_assoc(V, D0, N, D).
+'$top_sort'([], _, _, []).
+'$top_sort'([V|Vs], A, D0, [V|L]) :- get_assoc(V, A, Ns), '$drop_edges'(Ns, D0, D, Vs, Ws), '$top_sort'(Ws, A, D, L).
+'$drop_edges'([], D, D, Vs, Vs).
+'$drop_edges'([N|Ns], D0, D, Vs0, Vs) :-
+    get_assoc(N, D0, C0), C is C0 - 1, put_assoc(N, D0, C, D1), ( C =:= 0 -> Vs1 = [N|Vs0] ; Vs1 = Vs0 ),
+    '$drop_edges'(Ns, D1, D, Vs1, Vs).
 
 % ---- options
 
@@ -245,7 +259,7 @@ existence_error(K, X) :- throw(error(existence_error(K, X), _)).
 permission_error(A, T, X) :- throw(error(permission_error(A, T, X), _)).
 representation_error(W) :- throw(error(representation_error(W), _)).
 resource_error(R) :- throw(error(resource_error(R), _)).
-is_of_type(T, X) :- catch('$must_be'(T, X), error(E, _), true), \+ nonvar(E).
+is_of_type(T, X) :- '$type_test'(T, X, G), call(G), !.
 abort :- throw('$aborted').
 
 % ---- terms
@@ -375,9 +389,13 @@ concat_atom(L, Sep, A) :- atomic_list_concat(L, Sep, A).
 name(X, Codes) :- nonvar(X), !, atom_codes(X, Codes).
 name(X, Codes) :- atom_codes(A, Codes), ( atom_number(A, N) -> X = N ; X = A ).
 '$text_atom'(T, A) :- ( is_list(T), T \== [] -> catch(atom_codes(A, T), _, atom_chars(A, T)) ; T == [] -> A = '' ; atomic(T) -> atomic_list_concat([T], A) ).
+% What pads the whole is left out first; where separators pad, those that
+% follow each other are one.
 split_string(Text, Seps, Pad, Parts) :-
-    '$text_codes'(Text, Cs), '$text_codes'(Seps, Ss), '$text_codes'(Pad, Ps),
-    '$split_codes'(Cs, Ss, Fields), '$strip_fields'(Fields, Ps, Parts).
+    '$text_codes'(Text, Cs0), '$text_codes'(Seps, Ss), '$text_codes'(Pad, Ps),
+    '$strip_both'(Cs0, Ps, Cs), '$split_codes'(Cs, Ss, Fields0),
+    ( Cs \== [], sort(Ss, Set), sort(Ps, Set) -> exclude(==([]), Fields0, Fields) ; Fields = Fields0 ),
+    '$strip_fields'(Fields, Ps, Parts).
 '$text_codes'(T, Cs) :- '$text_atom'(T, A), atom_codes(A, Cs).
 '$split_codes'(Cs, Ss, [F|Fs]) :- '$field'(Cs, Ss, F, Rest), '$split_rest'(Rest, Ss, Fs).
 '$split_rest'(none, _, []).
@@ -387,19 +405,28 @@ split_string(Text, Seps, Pad, Parts) :-
     ( '$member_eq'(C, Ss) -> F = [], Rest = some(Cs) ; F = [C|F1], '$field'(Cs, Ss, F1, Rest) ).
 '$strip_fields'([], _, []).
 '$strip_fields'([F|Fs], Ps, [A|As]) :-
-    '$strip'(F, Ps, F1), reverse(F1, F2), '$strip'(F2, Ps, F3), reverse(F3, F4),
-    atom_codes(A, F4), '$strip_fields'(Fs, Ps, As).
+    '$strip_both'(F, Ps, F1), atom_codes(A, F1), '$strip_fields'(Fs, Ps, As).
+'$strip_both'(Cs, Ps, R) :- '$strip'(Cs, Ps, Cs1), reverse(Cs1, Cs2), '$strip'(Cs2, Ps, Cs3), reverse(Cs3, R).
 '$strip'([C|Cs], Ps, R) :- '$member_eq'(C, Ps), !, '$strip'(Cs, Ps, R).
 '$strip'(Cs, _, Cs).
 
 % ---- files and streams
 
-see(F) :- open(F, read, S), set_input(S).
+see(F) :- '$edinburgh'(F, user_input, read, S), set_input(S).
 seen :- current_input(S), close(S), set_input(user_input).
-tell(F) :- open(F, write, S), set_output(S).
+seeing(S) :- current_input(S0), '$edinburgh_name'(S0, user_input, S).
+tell(F) :- '$edinburgh'(F, user_output, write, S), set_output(S).
+append(F) :- '$edinburgh'(F, user_output, append, S), set_output(S).
 told :- current_output(S), close(S), set_output(user_output).
+telling(S) :- current_output(S0), '$edinburgh_name'(S0, user_output, S).
+'$edinburgh'(F, User, Mode, S) :-
+    ( F == user -> S = User ; is_stream(F) -> S = F ; open(F, Mode, S) ).
+'$edinburgh_name'(S0, User, S) :- ( stream_property(S0, alias(User)) -> S = user ; S = S0 ).
 put(C) :- put_char(C).
 get0(C) :- get_code(C).
+get(C) :- get_code(C0), ( C0 =\= -1, C0 =< 32 -> get(C) ; C = C0 ).
+skip(C) :- ( atom(C) -> char_code(C, C1) ; C1 is C ), '$skip'(C1).
+'$skip'(C) :- get_code(C0), ( ( C0 =:= C ; C0 =:= -1 ) -> true ; '$skip'(C) ).
 ttyflush :- flush_output.
 prompt(_, _).
 is_stream(S) :- nonvar(S), catch('$stream_properties'(S, _), _, fail).
@@ -435,12 +462,30 @@ read_file_to_codes(F, Cs, _) :- '$with_file'(F, S, read_stream_to_codes(S, Cs)).
 read_file_to_string(F, A, O) :- read_file_to_codes(F, Cs, O), atom_codes(A, Cs).
 read_file_to_terms(F, Ts, _) :- '$with_file'(F, S, '$read_terms'(S, Ts)).
 '$read_terms'(S, Ts) :- read(S, T), ( T == end_of_file -> Ts = [] ; Ts = [T|Ts1], '$read_terms'(S, Ts1) ).
-file_base_name(P, B) :- atomic_list_concat(L, /, P), '$append'(_, [B], L), !.
-file_directory_name(P, D) :-
-    atomic_list_concat(L, /, P), '$append'(Ds, [_], L), !,
-    ( Ds == [] -> D = '.' ; Ds == [''] -> D = / ; atomic_list_concat(Ds, /, D) ).
-file_name_extension(B, E, F) :- nonvar(F), !, atomic_list_concat(L, '.', F), '$append'(Bs, [E], L), Bs = [_|_], atomic_list_concat(Bs, '.', B), !.
-file_name_extension(B, E, F) :- atomic_list_concat([B, E], '.', F).
+file_base_name(P, B) :- '$path_parts'(P, _, B).
+file_directory_name(P, D) :- '$path_parts'(P, D, _).
+% Read from the end, where slashes may follow the last name.
+'$path_parts'(P, D, B) :-
+    atom_codes(P, Cs), reverse(Cs, Rs), '$skip_slashes'(Rs, Ns), '$until_slash'(Ns, Bs, Ds0), '$skip_slashes'(Ds0, Ds),
+    '$path_name'(Bs, Cs, B), '$path_folder'(Ds, Ds0, Bs, Cs, D).
+'$skip_slashes'([0'/|Cs], Ds) :- !, '$skip_slashes'(Cs, Ds).
+'$skip_slashes'(Cs, Cs).
+'$until_slash'([C|Cs], [C|Bs], Rest) :- C \== 0'/, !, '$until_slash'(Cs, Bs, Rest).
+'$until_slash'(Rest, [], Rest).
+'$path_name'([], [_|_], /) :- !.
+'$path_name'(Bs, _, B) :- reverse(Bs, Cs), atom_codes(B, Cs).
+'$path_folder'([], [], Bs, Cs, D) :- !, ( Bs == [], Cs = [_|_] -> D = / ; D = '.' ).
+'$path_folder'([], _, _, _, /) :- !.
+'$path_folder'(Ds, _, _, _, D) :- reverse(Ds, Cs), atom_codes(D, Cs).
+file_name_extension(B, E, F) :- nonvar(F), !,
+    ( '$extension'(F, B0, E0) -> true ; B0 = F, E0 = '' ), ( var(E) -> E1 = E ; '$without_dot'(E, E1) ), E1 = E0, B = B0.
+file_name_extension(B, E, F) :-
+    '$without_dot'(E, E1), ( ( E1 == '' ; '$extension'(B, _, E1) ) -> F = B ; atomic_list_concat([B, E1], '.', F) ).
+'$without_dot'(E, E1) :- ( atom_concat('.', E0, E) -> E1 = E0 ; E1 = E ).
+% Behind the last dot of the last name.
+'$extension'(F, B, E) :-
+    atomic_list_concat(L, '.', F), '$append'(Bs, [E], L), Bs = [_|_], \+ sub_atom(E, _, _, _, /), !,
+    atomic_list_concat(Bs, '.', B).
 
 % ---- loading
 
@@ -587,6 +632,7 @@ get_call(G, C, R) :- get_calls(V, C, R), V =@= G, !, V = G.
 get_residual(G, []) :- tabled_call(V, _), G = V, call(V).
 
 % classes of characters
+char_type(C, T) :- integer(C), !, char_code(H, C), '$char_type'(T, H).
 char_type(C, T) :- nonvar(C), !, '$char_type'(T, C).
 char_type(C, T) :- between(1, 255, N), char_code(C, N), '$char_type'(T, C).
 code_type(C, T) :- integer(C), !, char_code(H, C), '$code_type'(T, H).
@@ -601,7 +647,7 @@ code_type(C, T) :- between(1, 255, C), char_code(H, C), '$code_type'(T, H).
 '$char_type'(T, C) :-
     var(T), !,
     member(T, [alnum, alpha, ascii, cntrl, csym, csymf, digit, end_of_line, graph, lower, newline,
-               print, punct, space, upper, white]),
+               paren, period, print, punct, quote, space, upper, white]),
     '$char_class'(C, T).
 '$char_type'(digit(W), C) :- !, '$char_class'(C, digit), char_code(C, N), W is N - 0'0.
 '$char_type'(xdigit(W), C) :- !,

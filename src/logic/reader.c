@@ -14,6 +14,7 @@
 #include "logic/error.h"
 #include "logic/memory.h"
 #include "logic/op.h"
+#include "logic/record.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -597,6 +598,15 @@ void bl_read_result_fini(struct bl_read_result *r) {
     *r = (struct bl_read_result){0};
 }
 
+// The message says it; a ball that stays would be taken for the next goal's.
+static void drop_ball(struct parser *p) {
+    struct bl_machine *const m = p->m;
+    p->out->error.no_memory = m->ball != NULL;
+    if (m->ball != NULL)
+        bl_record_free(m->ball);
+    m->ball = NULL;
+}
+
 static void recover(struct parser *p, struct bl_source *s) {
     if (p->out->error.incomplete || p->token.kind == BL_TOKEN_END)
         return;
@@ -621,8 +631,10 @@ enum bl_read_status bl_read_term(struct bl_machine *m, struct bl_source *s,
         if (!p.failed)
             parse(&p);
         status = p.failed ? BL_READ_ERROR : BL_READ_TERM;
-        if (p.failed)
+        if (p.failed) {
             recover(&p, s);
+            drop_ball(&p);
+        }
     }
     bl_lexer_fini(&p.lexer);
     free(p.text);

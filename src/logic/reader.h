@@ -19,6 +19,7 @@ struct bl_read_error {
     uint32_t line, column;
     char message[160];
     bool incomplete; // more text could make it right
+    bool no_memory;  // the text may be right
 };
 
 struct bl_read_result {

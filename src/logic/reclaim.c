@@ -4,7 +4,8 @@
 // replaced, or go on to a clause that was erased after it began; so both are
 // kept. They are freed when they have become many, one machine is all there
 // is, and none of its choice points goes through clauses of the predicate or
-// belongs to a builtin that does. Erased rules stay: their code may be running.
+// belongs to clause/2 or retract/1, which may. Erased rules stay: their code
+// may be running.
 //
 #include "logic/index.h"
 
@@ -34,11 +35,20 @@ void bl_keep_clause(struct bl_pred *p, struct bl_clause *c) {
     p->old++;
 }
 
+static bool is_builtin(const struct bl_pred *p, const char *name,
+                       uint32_t arity) {
+    return p->functor == bl_functor(bl_atom_str(name), arity);
+}
+
 static bool goes_through(const struct bl_choice *b, const struct bl_pred *p) {
     const bl_word op = *b->alt;
     if (op == BL_OP_RETRY_CLAUSE || op == BL_OP_RETRY_DYNAMIC)
         return b->arg[b->n - 4] == bl_make(p, BL_REF);
-    return op == BL_OP_RETRY_MORE;
+    if (op != BL_OP_RETRY_MORE)
+        return false;
+    const struct bl_pred *const builtin = (void *)bl_ptr(b->arg[b->n - 2]);
+    return is_builtin(builtin, "clause", 2) ||
+           is_builtin(builtin, "retract", 1);
 }
 
 static bool is_read(const struct bl_pred *p) {

@@ -222,13 +222,19 @@ int bl_stream_close(struct bl_machine *m, struct bl_stream *s) {
 }
 
 static void count_columns(struct bl_stream *s, const char *text, size_t bytes) {
-    for (size_t i = bytes; i-- > 0;) {
-        if (text[i] == '\n') {
-            bl_store_relaxed(&s->column, (uint32_t)(bytes - i - 1));
-            return;
-        }
+    const char *const end = text + bytes;
+    uint32_t before = bl_load_relaxed(&s->column);
+    uint32_t lines = bl_load_relaxed(&s->lines);
+    const char *newline;
+    while (text < end &&
+           (newline = memchr(text, '\n', (size_t)(end - text))) != NULL) {
+        lines++;
+        before = 0;
+        text = newline + 1;
     }
-    bl_store_relaxed(&s->column, bl_load_relaxed(&s->column) + (uint32_t)bytes);
+    bl_store_relaxed(&s->lines, lines);
+    bl_store_relaxed(&s->column, before + (uint32_t)bl_utf8_count(
+                                              text, (size_t)(end - text)));
 }
 
 int bl_stream_write(struct bl_machine *m, struct bl_stream *s, const char *text,

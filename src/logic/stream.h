@@ -31,6 +31,7 @@ struct bl_stream {
     bool interactive;         // input: of a terminal
     bool by_lines;            // input: somebody may wait for what it brings
     _Atomic(uint32_t) column; // output: characters since the line began
+    _Atomic(uint32_t) lines;  // output: those that ended
 };
 
 enum { BL_USER_INPUT, BL_USER_OUTPUT, BL_USER_ERROR, BL_STREAMS = 1024 };

@@ -79,6 +79,13 @@ size_t bl_utf8_put(char *out, uint32_t code) {
     return 4;
 }
 
+size_t bl_utf8_count(const char *text, size_t bytes) {
+    size_t n = 0;
+    for (size_t i = 0; i < bytes; i++)
+        n += ((unsigned char)text[i] & 0xc0) != 0x80;
+    return n;
+}
+
 // ---- characters
 
 static int peek(const struct bl_source *s, size_t ahead) {

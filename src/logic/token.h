@@ -65,7 +65,8 @@ void bl_source_skip_clause(struct bl_source *s);
 // UTF-8: the code at *p, which moves on; bytes that are none count as
 // themselves.
 uint32_t bl_utf8_get(const char **p, const char *end);
-size_t bl_utf8_put(char *out, uint32_t code); // at most 4 bytes
+size_t bl_utf8_put(char *out, uint32_t code);         // at most 4 bytes
+size_t bl_utf8_count(const char *text, size_t bytes); // in characters
 
 bool bl_is_symbol_char(int c);
 bool bl_is_alnum_char(int c);

@@ -21,6 +21,7 @@ struct bl_write_options {
     uint32_t priority; // of the place the term stands in; 0 means 1200
     const struct bl_read_var *vars; // names to write variables with; or NULL
     size_t n_vars;
+    struct bl_read_var *own; // to be freed: see bl_write_options_fini
 };
 
 void bl_out_fini(struct bl_out *o);

@@ -123,6 +123,9 @@ def answers(c: Command) -> None:
     json = c.expect(0, "", "--json", say=goal)
     c.same("JSON", json, '{"schema":"leaflog.answer/1","bindings":'
                          '{"X":{"cyclic":true},"Y":{"cyclic":true},"Z":1}}\n')
+    # a list whose end is no list, without a look at the rest for each element
+    long = c.expect(0, "", "--json", "-g", "length(_L, 300000), append(_L, t, M)")
+    c.same("JSON of a long list", str(long.count('"functor":".","args":[')), "300000")
     lines = c.expect(0, "", "--json", "--stats", say="X = 1.\nfail.\n").splitlines()
     c.same("JSON with figures", " ".join(line[:27] for line in lines),
            '{"schema":"leaflog.answer/1 {"schema":"leaflog.tables/1 {"schema":"leaflog.tables/1')
@@ -226,6 +229,19 @@ def failed_collections(c: Command) -> None:
     c.expect(0, "", "--memory=100M", "-g", goal, before=few)
 
 
+def facts_that_go(c: Command) -> None:
+    """What erased facts and their indexes took is used again, in a loop by
+    failure over between/3 too."""
+    few = "ulimit -v 60000;"
+    if not c.has_room(few):
+        return
+    program = c.write("facts.pl", ":- dynamic d/2.\n"
+                      "fill :- forall(between(1, 2000, I), ( K is I mod 2, assertz(d(K, I)) )).\n"
+                      "found :- between(0, 1, K), d(K, -1).\n")
+    goal = "forall(between(1, 4000, _), ( fill, \\+ found, retractall(d(_, _)) ))"
+    c.expect(0, "", "--memory=30M", "-g", goal, program, before=few)
+
+
 def conversation(c: Command) -> None:
     """A program behind a pipe gets its answer before it says more."""
     goal = "repeat, read(X), print(got(X)), nl, flush_output, X == end"
@@ -258,6 +274,7 @@ def main() -> int:
         no_memory(c)
         less_memory(c)
         failed_collections(c)
+        facts_that_go(c)
         conversation(c)
     print(f"{c.failures} failures")
     return 1 if c.failures else 0
