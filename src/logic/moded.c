@@ -398,6 +398,17 @@ static enum bl_tabling_step no_room(struct bl_machine *m) {
     return BL_STEP_THROW;
 }
 
+// The keys of two answers are variants. As one, they are what terms of either
+// answer share their variables with. False: ball set.
+static bool unify_keys(struct bl_machine *m, const bl_word *old,
+                       const bl_word *new, size_t keys) {
+    for (size_t i = 0; i < keys; i++) {
+        if (!bl_unify(m, old[i], new[i]))
+            return false;
+    }
+    return true;
+}
+
 // What is kept of the answer at `place` and the new one, encoded.
 static int merge(struct bl_machine *m, const struct bl_goal *g,
                  const struct bl_answer_place *place, const bl_word *vars,
@@ -408,7 +419,8 @@ static int merge(struct bl_machine *m, const struct bl_goal *g,
     bl_must_have(all);
     memcpy(all, vars, n * sizeof *all);
     int r = BL_THROW;
-    if (read_answer(m, g->sg, place, all + n, n)) {
+    if (read_answer(m, g->sg, place, all + n, n) &&
+        unify_keys(m, all + n, all, keys)) {
         memcpy(old, all + n + keys, (n - keys) * sizeof *old);
         r = combine_all(m, g->pred, old, all + keys);
         if (r == BL_TRUE && bl_encode(m, all, n, false) < 0)
