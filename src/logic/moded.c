@@ -244,11 +244,13 @@ static struct bl_answer_place *place_of(struct bl_goal *g,
 
 // ---- which answer is kept
 
-// Runs name(args...); BL_TRUE, BL_FAIL or BL_THROW. Its bindings are undone
-// unless *out is set to the last argument's value, as tokens.
-static int ask(struct bl_machine *m, bl_word name, bl_word *args, uint32_t n,
+// Queries within queries: each runs on the C stack.
+enum { DEEPEST = 100 };
+
+// Runs the goal; BL_TRUE, BL_FAIL or BL_THROW. Its bindings are undone unless
+// *out is set to the last of its `n` arguments.
+static int run(struct bl_machine *m, bl_word goal, uint32_t n,
                struct bl_record **out) {
-    const bl_word goal = bl_struct(m, bl_functor(name, n), args);
     struct bl_query q;
     const int status = bl_query_open(m, &q, goal);
     int r = status == BL_RUN_TRUE   ? BL_TRUE
@@ -262,6 +264,18 @@ static int ask(struct bl_machine *m, bl_word name, bl_word *args, uint32_t n,
             r = BL_THROW;
     }
     bl_query_close(m, &q);
+    return r;
+}
+
+// The same of name(args...).
+static int ask(struct bl_machine *m, bl_word name, const bl_word *args,
+               uint32_t n, struct bl_record **out) {
+    struct bl_tabler *const t = m->tabler;
+    if (t->asking == DEEPEST)
+        return bl_throw_resource(m, "lattices");
+    t->asking++;
+    const int r = run(m, bl_struct(m, bl_functor(name, n), args), n, out);
+    t->asking--;
     return r;
 }
 

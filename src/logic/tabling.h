@@ -108,7 +108,9 @@ struct bl_tabler {
     uint64_t waiting;          // waiters of all goals
     struct bl_kept *kept;      // answers whose tables are gone, see kept.h
     bool abolish_soon;         // all tables, once nothing is being evaluated
-    uint64_t suspensions, resumptions, inserted;
+    int asking;                // queries of modes that run, see moded.c
+    uint64_t suspensions, resumptions;
+    uint64_t inserted; // what was put into tables, see tabling.c
 };
 
 // What a step of tabling tells the machine to do.
