@@ -53,7 +53,7 @@ static int alive; // workers_lock: threads that have, or will have, a machine
 // NULL: the alias is in use. 0 stands for no alias, and for no crew.
 static struct bl_worker *new_worker(bl_word alias, bl_word crew) {
     const bl_word name = alias != 0 ? alias : bl_fresh_id();
-    struct bl_queue *const q = bl_queue_new(name, 0);
+    struct bl_queue *const q = bl_queue_new(name, 0, true);
     if (q == NULL)
         return NULL;
     struct bl_worker *const w = calloc(1, sizeof *w);
@@ -252,9 +252,10 @@ static int start(struct bl_machine *m, bl_word goal, bl_word alias,
 static int thread_create_4(struct bl_machine *m, bl_word *a) {
     bl_word goal;
     bl_word name = 0;
-    if (bl_take_callable(m, a[0], &goal) != BL_TRUE)
+    bl_word alias;
+    if (bl_take_callable(m, a[0], &goal) != BL_TRUE ||
+        bl_take_atom(m, a[2], &alias) != BL_TRUE)
         return BL_THROW;
-    const bl_word alias = bl_deref(a[2]);
     const bool detached = bl_deref(a[3]) == BL_ATOM(true);
     const int r =
         start(m, goal, alias == BL_ATOM(nil) ? 0 : alias, 0, detached, &name);
