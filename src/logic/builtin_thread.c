@@ -32,7 +32,8 @@ struct bl_worker {
     bool detached;            // workers_lock
     bool ended;               // workers_lock: to be joined
     bool joining;             // workers_lock: somebody does
-    bool is_thread;           // false for the main thread
+    bool is_thread;           // workers_lock: false for the main thread, and
+                              // before there is one
     struct bl_queue *queue;
     struct bl_machine *machine; // workers_lock; NULL: not yet, or no longer
     uint32_t interrupt;         // workers_lock: for the machine to come
@@ -211,6 +212,7 @@ static bool launch(struct bl_worker *w) {
     const bool fine = alive < THREADS &&
                       pthread_create(&w->thread, NULL, thread_main, w) == 0;
     alive += fine;
+    w->is_thread = fine;
     if (fine && w->detached)
         pthread_detach(w->thread);
     pthread_mutex_unlock(&workers_lock);
@@ -239,7 +241,6 @@ static int start(struct bl_machine *m, bl_word goal, bl_word alias,
         return bl_throw_permission(m, BL_ATOM_create, BL_ATOM_thread, alias);
     }
     w->goal = r;
-    w->is_thread = true;
     w->detached = detached;
     *name = w->name;
     if (launch_soon(w))
@@ -503,7 +504,6 @@ static int launch_all(struct bl_worker **w, int n, const struct bl_record *goal,
         w[i] = new_worker(0, 0);
         w[i]->goal = copy_record(goal);
         w[i]->report = &report[i];
-        w[i]->is_thread = true;
         if (!launch_soon(w[i])) {
             free_worker(w[i]);
             return i;

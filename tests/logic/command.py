@@ -93,6 +93,24 @@ def no_threads(c: Command) -> None:
         c.same("a crew of none", run.stdout, "resource_error(memory)")
 
 
+def late_thread(c: Command) -> None:
+    """One that has a name and does not begin yet cannot be joined."""
+    if not c.has_room("as many threads as there may be"):
+        return
+    c.write("late.pl", """
+main :-
+    thread_create(joins, J),
+    findall(T, ( between(1, 255, _), thread_create(thread_get_message(stop), T) ), Ts),
+    thread_send_message(J, go), error_of(thread_create(true, _, [alias(late)])),
+    forall(member(T, Ts), ( thread_send_message(T, stop), thread_join(T, true) )),
+    thread_join(J, true).
+joins :- thread_get_message(go), sleep(0.3), error_of(thread_join(late, _)).
+error_of(G) :- catch(G, error(E, _), ( print(E), nl )).
+""")
+    c.same("a thread too many", c.expect(0, "", "-g", "main", "late.pl"),
+           "permission_error(join,thread,late)\n")
+
+
 def no_watch(c: Command) -> None:
     """No limit of time without the thread that watches it: nothing is run."""
     none = "ulimit -v 800000; ulimit -Ss 4000000;" # a stack is larger than all there is
@@ -248,6 +266,7 @@ def main() -> int:
         c = Command(args.leaflog, pathlib.Path(folder), args.sanitized)
         full_disk(c)
         no_threads(c)
+        late_thread(c)
         no_watch(c)
         not_loaded(c)
         answers(c)
