@@ -263,7 +263,8 @@ static int thread_create_4(struct bl_machine *m, bl_word *a) {
     return r == BL_TRUE ? bl_answer(m, a[1], name) : r;
 }
 
-// A thread that the caller alone may join or detach: `joining` is set.
+// A thread that the caller alone may join or detach: `joining` is set. Nobody
+// joins himself.
 static int claim(struct bl_machine *m, bl_word name, enum bl_known_atom what,
                  struct bl_worker **out) {
     name = bl_deref(name);
@@ -273,7 +274,8 @@ static int claim(struct bl_machine *m, bl_word name, enum bl_known_atom what,
     struct bl_worker *w = workers;
     while (w != NULL && w->name != name)
         w = w->next;
-    const bool mine = w != NULL && w->is_thread && w != m->worker &&
+    const bool mine = w != NULL && w->is_thread &&
+                      (w != m->worker || what == BL_ATOM_detach) &&
                       !w->joining && !w->detached;
     if (mine)
         w->joining = true;

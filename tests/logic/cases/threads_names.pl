@@ -9,6 +9,7 @@
 %> permission_error(destroy,message_queue,main)
 %> permission_error(destroy,message_queue,other)
 %> hello
+%> detached
 % Names are atoms: a term lies on the heap of one thread, and numbers are those
 % of what has no name. The queue of a thread is there as long as the thread is.
 main :-
@@ -21,5 +22,8 @@ main :-
     error_of(message_queue_destroy(main)),
     thread_create(( thread_get_message(M), writeln(M) ), T, [alias(other)]),
     error_of(message_queue_destroy(other)),
-    thread_send_message(other, hello), thread_join(T, true).
+    thread_send_message(other, hello), thread_join(T, true),
+    thread_self(Me),
+    thread_create(( thread_self(I), thread_detach(I), thread_send_message(Me, detached) ), _),
+    thread_get_message(D), writeln(D).
 error_of(G) :- catch(G, error(E, _), ( writeq(E), nl )).
