@@ -488,7 +488,7 @@ thread_join(Id) :-
     ( S == true -> true ; throw(error(thread_error(Id, S), _)) ).
 thread_get_message(Q, M, Options) :-
     ( '$member'(timeout(T), Options)
-    -> Ms is integer(T * 1000), '$thread_get_message'(Q, M, Ms)
+    -> Ms is integer(min(max(T, 0), 1.0e9) * 1000), '$thread_get_message'(Q, M, Ms)
     ; thread_get_message(Q, M) ).
 thread_property(Id, status(S)) :- '$threads'(L), '$member'(Id-S, L).
 thread_exit(T) :- throw(unwind(thread_exit(T))).

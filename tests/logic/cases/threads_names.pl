@@ -10,6 +10,7 @@
 %> permission_error(destroy,message_queue,other)
 %> hello
 %> detached
+%> no time left
 % Names are atoms: a term lies on the heap of one thread, and numbers are those
 % of what has no name. The queue of a thread is there as long as the thread is.
 main :-
@@ -25,5 +26,6 @@ main :-
     thread_send_message(other, hello), thread_join(T, true),
     thread_self(Me),
     thread_create(( thread_self(I), thread_detach(I), thread_send_message(Me, detached) ), _),
-    thread_get_message(D), writeln(D).
+    thread_get_message(D), writeln(D),
+    ( thread_get_message(Me, _, [timeout(-0.5)]) -> true ; writeln('no time left') ).
 error_of(G) :- catch(G, error(E, _), ( writeq(E), nl )).
