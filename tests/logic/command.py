@@ -4,6 +4,7 @@
 that are not to be had, files and options that are wrong, long clauses."""
 import argparse
 import pathlib
+import resource
 import select
 import subprocess
 import sys
@@ -91,6 +92,29 @@ def no_threads(c: Command) -> None:
     run = c.run("-g", goal, before=little)
     if run.stdout not in ("resource_error(memory)", "resource_error(threads)"):
         c.same("a crew of none", run.stdout, "resource_error(memory)")
+
+
+def threads_again(c: Command) -> None:
+    """A thread that has no memory to begin with takes nothing from later ones."""
+    if not c.has_room("the size of a program as it is"):
+        return
+    goal = "repeat, read(X), catch(( thread_create(true, T), thread_join(T, S) ), E, S = E), " \
+           "print(S), nl, flush_output, X == end"
+    with subprocess.Popen([c.binary, "-g", goal], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          text=True) as program:
+        def try_one(say: str, want: str) -> None:
+            program.stdin.write(say + ".\n")
+            program.stdin.flush()
+            c.same(f"a thread, {say}", program.stdout.readline(), want + "\n")
+
+        try_one("first", "true")
+        status = pathlib.Path(f"/proc/{program.pid}/status").read_text(encoding="utf-8")
+        size = int(status.split("VmSize:")[1].split()[0]) << 10
+        all_of_it = resource.prlimit(program.pid, resource.RLIMIT_AS)
+        resource.prlimit(program.pid, resource.RLIMIT_AS, (size + (3 << 20), all_of_it[1]))
+        try_one("without_memory", "exception(resource_error)")
+        resource.prlimit(program.pid, resource.RLIMIT_AS, all_of_it)
+        try_one("end", "true")
 
 
 def late_thread(c: Command) -> None:
@@ -266,6 +290,7 @@ def main() -> int:
         c = Command(args.leaflog, pathlib.Path(folder), args.sanitized)
         full_disk(c)
         no_threads(c)
+        threads_again(c)
         late_thread(c)
         no_watch(c)
         not_loaded(c)
