@@ -448,7 +448,8 @@ enum bl_tabling_step bl_moded_answer(struct bl_machine *m, struct bl_goal *g,
                                      const bl_word *vars, size_t n) {
     struct bl_tabler *const t = m->tabler;
     const size_t keys = n - g->pred->modes->moded;
-    if (bl_encode(m, vars, n, false) < 0)
+    const long tokens = bl_encode(m, vars, n, false);
+    if (tokens < 0)
         return BL_STEP_THROW;
     const size_t before = span(t->token, keys);
     struct bl_trie_node *const key =
@@ -470,5 +471,5 @@ enum bl_tabling_step bl_moded_answer(struct bl_machine *m, struct bl_goal *g,
     if (!bl_answer_revise(t->thread, g->sg, key, t->token + before,
                           span(t->token + before, n - keys), place))
         return no_room(m);
-    return bl_tabling_passed(m, g, 1, 1);
+    return bl_tabling_passed(m, g, (size_t)tokens, 1);
 }

@@ -21,7 +21,10 @@
 // consumer, variables.
 enum { GENERATOR_WORDS = 1, ANSWER_WORDS = 4, RESUME_WORDS = 1 };
 
-enum { LIMIT_EVERY = 16384 }; // insertions between looks at the table limit
+// What is put into tables between looks at their limit: answers of few tokens
+// count one, larger ones and calls as many as they take nodes of a trie, or
+// blocks about as large.
+enum { LIMIT_EVERY = 16384, FEW = 8, CALL_WEIGHT = 16 };
 
 bool bl_tabling_open(struct bl_machine *m, struct bl_table_space *space) {
     struct bl_tabler *const t = calloc(1, sizeof *t);
@@ -289,6 +292,29 @@ enum bl_tabling_step bl_tabling_retry_answer(struct bl_machine *m) {
     return BL_STEP_PROCEED;
 }
 
+// ---- the limit
+
+// Also looks for an interrupt: a builtin with many solutions and answers that
+// fail are a loop without a call.
+static bool within_limit(struct bl_machine *m) {
+    // relaxed: bl_machine_poll looks again
+    if (bl_load_relaxed(&m->interrupt) != 0 && !bl_machine_poll(m))
+        return false;
+    if (bl_engine.table_limit == 0 ||
+        bl_table_bytes(bl_engine.space) <= bl_engine.table_limit)
+        return true;
+    bl_throw_resource(m, "table_space");
+    return false;
+}
+
+// False: ball set.
+static bool weigh(struct bl_machine *m, uint64_t n) {
+    struct bl_tabler *const t = m->tabler;
+    const uint64_t before = t->inserted;
+    t->inserted += n;
+    return before / LIMIT_EVERY == t->inserted / LIMIT_EVERY || within_limit(m);
+}
+
 // ---- calls
 
 static enum bl_tabling_step generate(struct bl_machine *m,
@@ -296,6 +322,8 @@ static enum bl_tabling_step generate(struct bl_machine *m,
                                      bool negated) {
     struct bl_tabler *const t = m->tabler;
     const size_t n = t->vars;
+    if (!weigh(m, CALL_WEIGHT + bl_subgoal_depth(sg)))
+        return BL_STEP_THROW;
     struct bl_choice *const b =
         bl_choice_push(m, bl_code_generator, n + GENERATOR_WORDS);
     struct bl_env *const base = b != NULL ? bl_env_push(m, n + 1) : NULL;
@@ -396,32 +424,15 @@ enum bl_tabling_step bl_tabling_call_absent(struct bl_machine *m,
 
 // ---- new answers
 
-// Also looks for an interrupt: a builtin with many solutions and answers that
-// fail are a loop without a call.
-static bool within_limit(struct bl_machine *m) {
-    // relaxed: bl_machine_poll looks again
-    if (bl_load_relaxed(&m->interrupt) != 0 && !bl_machine_poll(m))
-        return false;
-    if (bl_engine.table_limit == 0 ||
-        bl_table_bytes(bl_engine.space) <= bl_engine.table_limit)
-        return true;
-    bl_throw_resource(m, "table_space");
-    return false;
-}
-
 enum bl_tabling_step bl_tabling_passed(struct bl_machine *m, struct bl_goal *g,
                                        size_t n, uint64_t fresh) {
     struct bl_tabler *const t = m->tabler;
-    const uint64_t before = t->inserted;
     // Somebody else's answer is new to this thread's consumers.
     if (fresh > 0 || g->shared) {
         g->grown = true;
         bl_goal_queue(t, g);
     }
-    t->inserted += n;
-    return before / LIMIT_EVERY == t->inserted / LIMIT_EVERY || within_limit(m)
-               ? BL_STEP_FAIL
-               : BL_STEP_THROW;
+    return weigh(m, n) ? BL_STEP_FAIL : BL_STEP_THROW;
 }
 
 static enum bl_tabling_step insert(struct bl_machine *m, struct bl_goal *g,
@@ -454,7 +465,7 @@ static enum bl_tabling_step insert_terms(struct bl_machine *m,
                                          struct bl_goal *g, const bl_word *vars,
                                          size_t n) {
     const long tokens = bl_encode(m, vars, n, false);
-    if (tokens < 0)
+    if (tokens < 0 || (tokens > FEW && !weigh(m, (uint64_t)tokens)))
         return BL_STEP_THROW;
     return insert(m, g, m->tabler->token, (size_t)tokens);
 }

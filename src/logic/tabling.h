@@ -132,7 +132,8 @@ enum bl_tabling_step bl_tabling_call_absent(struct bl_machine *m,
                                             struct bl_pred *p);
 // A clause of the generator whose environment is `m->e` came to its end.
 enum bl_tabling_step bl_tabling_new_answer(struct bl_machine *m);
-// `n` answers went to `g`, `fresh` of them new.
+// Answers went to `g`, `fresh` of them new. `n` of them, or for large ones
+// their tokens, count for the limit of the tables.
 enum bl_tabling_step bl_tabling_passed(struct bl_machine *m, struct bl_goal *g,
                                        size_t n, uint64_t fresh);
 // Backtracking into the choice points of tabling; `m->b` is the one.
