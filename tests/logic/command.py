@@ -135,6 +135,18 @@ error_of(G) :- catch(G, error(E, _), ( print(E), nl )).
            "permission_error(join,thread,late)\n")
 
 
+def calls(c: Command) -> None:
+    """The profile counts calls of facts that are joined with answers, too."""
+    c.write("path.pl", ":- table path/2.\npath(X, Z) :- path(X, Y), edge(Y, Z).\n"
+                       "path(X, Z) :- edge(X, Z).\n"
+                       "edge(X, Y) :- e(X, Y).\ne(1, 2). e(2, 3). e(3, 1).\n"
+                       ":- table way/2.\nway(X, Z) :- way(X, Y), e(Y, Z).\nway(X, Z) :- e(X, Z).\n")
+    for goal, n in ("path(_, _)", 10), ("way(_, _)", 10):
+        run = c.run("--profile", "-g", goal, "path.pl")
+        counts = [line.split()[0] for line in run.stderr.splitlines() if line.endswith(" e/2")]
+        c.same(f"calls of e/2 in {goal}", " ".join(counts), str(n))
+
+
 def no_watch(c: Command) -> None:
     """No limit of time without the thread that watches it: nothing is run."""
     none = "ulimit -v 800000; ulimit -Ss 4000000;" # a stack is larger than all there is
@@ -292,6 +304,7 @@ def main() -> int:
         no_threads(c)
         threads_again(c)
         late_thread(c)
+        calls(c)
         no_watch(c)
         not_loaded(c)
         answers(c)
