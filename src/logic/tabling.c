@@ -39,28 +39,6 @@ bool bl_tabling_open(struct bl_machine *m, struct bl_table_space *space) {
     return true;
 }
 
-void bl_tabling_close(struct bl_machine *m) {
-    struct bl_tabler *const t = m->tabler;
-    if (t == NULL)
-        return;
-    BL_ASSERT(t->top == NULL);
-    bl_kept_drop_all(t);
-    bl_table_detach(t->thread);
-    while (t->free_goals != NULL) {
-        struct bl_goal *const next = t->free_goals->below;
-        free(t->free_goals);
-        t->free_goals = next;
-    }
-    free(t->token);
-    free(t->var);
-    free(t->decoded_var);
-    free(t->term);
-    free(t->root);
-    free(t->frame);
-    free(t);
-    m->tabler = NULL;
-}
-
 // ---- goals
 
 static struct bl_goal *goal_of(const struct bl_subgoal *sg) {
@@ -104,6 +82,35 @@ static void drop_goal(struct bl_tabler *t) {
     bl_best_free(g->best);
     g->below = t->free_goals;
     t->free_goals = g;
+}
+
+// halt/1 leaves goals that are being evaluated.
+static void drop_evaluation(struct bl_tabler *t) {
+    (void)bl_consumers_free(t->ready);
+    while (t->top != NULL)
+        drop_goal(t);
+}
+
+void bl_tabling_close(struct bl_machine *m) {
+    struct bl_tabler *const t = m->tabler;
+    if (t == NULL)
+        return;
+    drop_evaluation(t);
+    bl_kept_drop_all(t);
+    bl_table_detach(t->thread);
+    while (t->free_goals != NULL) {
+        struct bl_goal *const next = t->free_goals->below;
+        free(t->free_goals);
+        t->free_goals = next;
+    }
+    free(t->token);
+    free(t->var);
+    free(t->decoded_var);
+    free(t->term);
+    free(t->root);
+    free(t->frame);
+    free(t);
+    m->tabler = NULL;
 }
 
 static struct bl_work *work_of(struct bl_tabler *t, const struct bl_goal *g) {

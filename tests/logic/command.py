@@ -135,6 +135,15 @@ error_of(G) :- catch(G, error(E, _), ( print(E), nl )).
            "permission_error(join,thread,late)\n")
 
 
+def halting(c: Command) -> None:
+    """halt/1 within an evaluation, in any number of threads."""
+    c.write("halting.pl", ":- table p/1, q/0.\np(1).\np(X) :- p(Y), X is Y + 1, "
+                          "( X > 5 -> halt(4) ; X < 9 ).\nq :- p(_), tnot(q).\n")
+    for goal in "p(_)", "q", "catch(findall(X, p(X), _), _, true)":
+        for threads in "1", "3":
+            c.expect(4, "", "-t", threads, "-g", goal, "halting.pl")
+
+
 def calls(c: Command) -> None:
     """The profile counts calls of facts that are joined with answers, too."""
     c.write("path.pl", ":- table path/2.\npath(X, Z) :- path(X, Y), edge(Y, Z).\n"
@@ -304,6 +313,7 @@ def main() -> int:
         no_threads(c)
         threads_again(c)
         late_thread(c)
+        halting(c)
         calls(c)
         no_watch(c)
         not_loaded(c)
