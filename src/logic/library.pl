@@ -6,7 +6,8 @@
 
 % ---- control
 
-:- '$barrier'(['$findall_run'/3, '$count_run'/2]).
+% A goal that waits below these would go on behind their end: behind the cleanup.
+:- '$barrier'(['$findall_run'/3, '$count_run'/2, setup_call_cleanup/3, call_cleanup/2]).
 
 true.
 otherwise.
