@@ -153,7 +153,7 @@ bool bl_join_find(struct bl_join *j, const struct bl_subgoal *sg,
         e = e->parent;
     }
     j->producer = (struct bl_goal *)(void *)bl_ptr(e->y[0]);
-    if (j->producer->pred->modes != NULL)
+    if (j->producer->modes != NULL)
         return false;
     j->outs = (uint32_t)e->n - 1;
     if (j->outs == 0 || j->outs > BL_JOIN_ARGS)

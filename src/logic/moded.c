@@ -151,9 +151,9 @@ uint32_t bl_call_depth(const struct bl_modes *modes) {
     return all == 0 || own < all ? own : all;
 }
 
-long bl_moded_call(struct bl_machine *m, const struct bl_pred *p) {
+long bl_moded_call(struct bl_machine *m, const struct bl_pred *p,
+                   const struct bl_modes *modes) {
     struct bl_tabler *const t = m->tabler;
-    const struct bl_modes *const modes = p->modes;
     const uint32_t depth = bl_call_depth(modes);
     bl_word key[BL_MAX_ARITY];
     uint32_t keys = 0;
@@ -183,9 +183,10 @@ struct bl_pred *bl_moded_wrap(struct bl_machine *m, const struct bl_pred *p) {
 }
 
 void bl_moded_spread(struct bl_machine *m, const struct bl_pred *p,
-                     const bl_word *key, bl_word *args) {
+                     const struct bl_modes *modes, const bl_word *key,
+                     bl_word *args) {
     for (uint32_t i = 0; i < p->arity; i++)
-        args[i] = p->modes->arg[i].kind == BL_MODE_KEY ? *key++ : bl_new_var(m);
+        args[i] = bl_is_key(modes, i) ? *key++ : bl_new_var(m);
 }
 
 // ---- the current answers
@@ -333,11 +334,11 @@ static int combine(struct bl_machine *m, const struct bl_mode *mode,
 
 // Changes the `moded` words at `value` to what is kept; BL_FAIL: all is as in
 // `old`.
-static int combine_all(struct bl_machine *m, const struct bl_pred *p,
+static int combine_all(struct bl_machine *m, const struct bl_goal *g,
                        const bl_word *old, bl_word *value) {
     bool changed = false;
-    for (uint32_t i = 0, k = 0; i < p->arity; i++) {
-        const struct bl_mode *const mode = &p->modes->arg[i];
+    for (uint32_t i = 0, k = 0; i < g->pred->arity; i++) {
+        const struct bl_mode *const mode = &g->modes->arg[i];
         if (mode->kind == BL_MODE_KEY)
             continue;
         bl_word kept = old[k];
@@ -373,7 +374,7 @@ static bool decide_at_once(const struct bl_goal *g,
                            const struct bl_answer_place *place,
                            const struct bl_trie_node *key, bl_word new,
                            bool *better) {
-    const struct bl_modes *const modes = g->pred->modes;
+    const struct bl_modes *const modes = g->modes;
     if (modes->moded != 1 || !bl_is_int(new))
         return false;
     const struct bl_answer_end old =
@@ -427,7 +428,7 @@ static bool unify_keys(struct bl_machine *m, const bl_word *old,
 static int merge(struct bl_machine *m, const struct bl_goal *g,
                  const struct bl_answer_place *place, const bl_word *vars,
                  size_t n) {
-    const size_t keys = n - g->pred->modes->moded;
+    const size_t keys = n - g->modes->moded;
     bl_word old[BL_MAX_ARITY];
     bl_word *const all = malloc(2 * n * sizeof *all);
     bl_must_have(all);
@@ -436,7 +437,7 @@ static int merge(struct bl_machine *m, const struct bl_goal *g,
     if (read_answer(m, g->sg, place, all + n, n) &&
         unify_keys(m, all + n, all, keys)) {
         memcpy(old, all + n + keys, (n - keys) * sizeof *old);
-        r = combine_all(m, g->pred, old, all + keys);
+        r = combine_all(m, g, old, all + keys);
         if (r == BL_TRUE && bl_encode(m, all, n, false) < 0)
             r = BL_THROW;
     }
@@ -447,7 +448,7 @@ static int merge(struct bl_machine *m, const struct bl_goal *g,
 enum bl_tabling_step bl_moded_answer(struct bl_machine *m, struct bl_goal *g,
                                      const bl_word *vars, size_t n) {
     struct bl_tabler *const t = m->tabler;
-    const size_t keys = n - g->pred->modes->moded;
+    const size_t keys = n - g->modes->moded;
     const long tokens = bl_encode(m, vars, n, false);
     if (tokens < 0)
         return BL_STEP_THROW;

@@ -57,6 +57,7 @@ static struct bl_goal *new_goal(struct bl_tabler *t, struct bl_subgoal *sg,
     const uint64_t dfn = ++t->next_dfn;
     *g = (struct bl_goal){.sg = sg,
                           .pred = p,
+                          .modes = t->modes,
                           .dfn = dfn,
                           .low = dfn,
                           .below = t->top,
@@ -163,7 +164,7 @@ static void depends_on(struct bl_tabler *t, uint64_t dfn) {
 }
 
 bool bl_goal_term(struct bl_machine *m, const struct bl_subgoal *sg,
-                  bl_word *out) {
+                  const struct bl_modes *modes, bl_word *out) {
     struct bl_pred *const p = bl_table_user(bl_subgoal_table(sg));
     const size_t n = bl_subgoal_depth(sg);
     uint64_t *const token = malloc((n + 1) * sizeof *token);
@@ -171,13 +172,12 @@ bool bl_goal_term(struct bl_machine *m, const struct bl_subgoal *sg,
     const uint64_t *const first = bl_subgoal_read(sg, token + n);
     bl_word args[BL_MAX_ARITY];
     bl_word key[BL_MAX_ARITY];
-    const bool ok = p->modes == NULL
-                        ? bl_decode(m, first, n, args, p->arity)
-                        : bl_decode(m, first, n, key, p->modes->keys) &&
-                              bl_heap_ensure(m, p->arity);
+    const bool ok =
+        bl_decode(m, first, n, key, modes != NULL ? modes->keys : p->arity) &&
+        bl_heap_ensure(m, p->arity);
     free(token);
-    if (ok && p->modes != NULL)
-        bl_moded_spread(m, p, key, args);
+    if (ok)
+        bl_moded_spread(m, p, modes, key, args);
     if (ok)
         *out = bl_struct(m, p->functor, args);
     return ok;
@@ -186,7 +186,7 @@ bool bl_goal_term(struct bl_machine *m, const struct bl_subgoal *sg,
 bool bl_not_stratified(struct bl_machine *m, const struct bl_goal *of,
                        const char *place) {
     bl_word goal;
-    if (bl_goal_term(m, of->sg, &goal))
+    if (bl_goal_term(m, of->sg, of->modes, &goal))
         bl_throw_stratification(m, goal, place);
     return false;
 }
@@ -377,14 +377,19 @@ static bool is_decided(const struct bl_subgoal *sg) {
 static struct bl_subgoal *find_call(struct bl_machine *m, struct bl_pred *p,
                                     enum bl_tabling_step *step) {
     struct bl_tabler *const t = m->tabler;
-    const long n = BL_LIKELY(bl_is_called_plainly(p))
+    // Acquire: pairs with the declaration of the modes.
+    const struct bl_modes *const modes = bl_load_acquire(&p->modes);
+    const long n = BL_LIKELY(modes == NULL && !bl_are_calls_abstracted())
                        ? bl_encode(m, m->x, p->arity, true)
-                       : bl_moded_call(m, p);
+                       : bl_moded_call(m, p, modes);
+    t->modes = modes;
     *step = n == BL_MODED_BOUND ? BL_STEP_MODED : BL_STEP_THROW;
     if (n < 0)
         return NULL;
-    struct bl_subgoal *const sg =
-        bl_table_call(t->thread, p->table, t->token, (size_t)n);
+    struct bl_subgoal *const sg = bl_table_call(
+        t->thread,
+        BL_LIKELY(modes == NULL) ? bl_load_acquire(&p->table) : modes->table,
+        t->token, (size_t)n);
     if (sg == NULL)
         bl_throw_resource(m, "table_space");
     return sg;
@@ -482,7 +487,7 @@ static BL_NOINLINE enum bl_tabling_step answer_with_modes(struct bl_machine *m,
                                                           struct bl_goal *g,
                                                           const bl_word *vars,
                                                           size_t n) {
-    if (bl_has_modes(g->pred->modes))
+    if (bl_has_modes(g->modes))
         return bl_moded_answer(m, g, vars, n);
     return n == 0 ? decide(m, g) : insert_terms(m, g, vars, n);
 }
@@ -491,7 +496,7 @@ enum bl_tabling_step bl_tabling_new_answer(struct bl_machine *m) {
     const struct bl_env *const e = m->e;
     struct bl_goal *const g = (struct bl_goal *)(void *)bl_ptr(e->y[0]);
     const size_t n = e->n - 1;
-    if (BL_UNLIKELY(g->pred->modes != NULL))
+    if (BL_UNLIKELY(g->modes != NULL))
         return answer_with_modes(m, g, e->y + 1, n);
     if (BL_UNLIKELY(n == 0))
         return decide(m, g);

@@ -32,11 +32,13 @@
 struct bl_best;
 struct bl_consumer;
 struct bl_kept;
+struct bl_modes;
 
 // An incomplete tabled goal; `user` of its subgoal frame.
 struct bl_goal {
     struct bl_subgoal *sg;
     struct bl_pred *pred;
+    const struct bl_modes *modes; // of its table; NULL: none
     uint64_t dfn;
     uint64_t low;
     struct bl_goal *below;      // next older incomplete goal
@@ -90,6 +92,7 @@ struct bl_tabler {
     } joins, calls;
     struct bl_goal *generator; // the goal whose clauses or consumers run
     uint64_t next_dfn;
+    const struct bl_modes *modes; // of the newest call
     bl_word *token;
     size_t token_capacity;
     size_t token_limit; // of what is being encoded; 0: none
@@ -184,8 +187,9 @@ bool bl_not_stratified(struct bl_machine *m, const struct bl_goal *of,
 // Consumers of `g` have something to read.
 void bl_goal_queue(struct bl_tabler *t, struct bl_goal *g);
 
-// The call of a subgoal frame as a term on the heap, for messages.
+// The call of a subgoal frame, of a table with these modes, as a term on the
+// heap, for messages.
 BL_MUST_USE bool bl_goal_term(struct bl_machine *m, const struct bl_subgoal *sg,
-                              bl_word *out);
+                              const struct bl_modes *modes, bl_word *out);
 
 #endif
