@@ -373,6 +373,24 @@ static bool is_decided(const struct bl_subgoal *sg) {
     return is_goal_decided(goal_of(sg));
 }
 
+// The frame of the call of `n` tokens; NULL: ball set. What another thread has
+// abolished of a shared table is seen no longer by one that evaluates nothing.
+static struct bl_subgoal *frame_of(struct bl_machine *m, struct bl_table *table,
+                                   size_t n) {
+    struct bl_tabler *const t = m->tabler;
+    struct bl_subgoal *sg = bl_table_call(t->thread, table, t->token, n);
+    if (BL_UNLIKELY(sg != NULL && sg->entry != NULL) && t->top == NULL &&
+        bl_table_is_outdated(t->thread, table)) {
+        if (!bl_keep_answers(m, table))
+            return NULL;
+        bl_table_renew(t->thread, table);
+        sg = bl_table_call(t->thread, table, t->token, n);
+    }
+    if (sg == NULL)
+        bl_throw_resource(m, "table_space");
+    return sg;
+}
+
 // The call whose arguments are in the registers; NULL: *step says why.
 static struct bl_subgoal *find_call(struct bl_machine *m, struct bl_pred *p,
                                     enum bl_tabling_step *step) {
@@ -386,13 +404,9 @@ static struct bl_subgoal *find_call(struct bl_machine *m, struct bl_pred *p,
     *step = n == BL_MODED_BOUND ? BL_STEP_MODED : BL_STEP_THROW;
     if (n < 0)
         return NULL;
-    struct bl_subgoal *const sg = bl_table_call(
-        t->thread,
-        BL_LIKELY(modes == NULL) ? bl_load_acquire(&p->table) : modes->table,
-        t->token, (size_t)n);
-    if (sg == NULL)
-        bl_throw_resource(m, "table_space");
-    return sg;
+    struct bl_table *const table =
+        BL_LIKELY(modes == NULL) ? bl_load_acquire(&p->table) : modes->table;
+    return frame_of(m, table, (size_t)n);
 }
 
 enum bl_tabling_step bl_tabling_call(struct bl_machine *m, struct bl_pred *p) {
