@@ -198,8 +198,11 @@ static enum bl_tabling_step push_answers(struct bl_machine *m,
                                          struct bl_answer_cursor cursor,
                                          const struct bl_answer *next,
                                          const bl_word *vars, size_t n) {
+    // for the retries too, which begin with the trail as it is now
     struct bl_choice *const b =
-        bl_choice_push(m, bl_code_answer, n + ANSWER_WORDS);
+        bl_trail_ensure(m, n)
+            ? bl_choice_push(m, bl_code_answer, n + ANSWER_WORDS)
+            : NULL;
     if (b == NULL)
         return BL_STEP_THROW;
     // The variables may lie in the choice point that stood here before.
