@@ -6,8 +6,10 @@
 
 % ---- control
 
-% A goal that waits below these would go on behind their end: behind the cleanup.
-:- '$barrier'(['$findall_run'/3, '$count_run'/2, setup_call_cleanup/3, call_cleanup/2]).
+% A goal that waits below these would go on behind their end: behind the cleanup,
+% or with more answers than it was to have.
+:- '$barrier'(['$findall_run'/3, '$count_run'/2, setup_call_cleanup/3, call_cleanup/2,
+               limit/2, '$nth_answer'/2, first_solution/3]).
 
 true.
 otherwise.
