@@ -330,6 +330,8 @@ static int each_indicator(struct bl_machine *m, bl_word t,
         const bool list = bl_tag(t) == BL_LST;
         if (t == BL_ATOM(nil))
             return BL_TRUE;
+        if (!bl_scratch_ensure(m, 0)) // the list may have no end
+            return BL_THROW;
         const bl_word first = bl_deref(pair   ? bl_ptr(t)[1]
                                        : list ? bl_ptr(t)[0]
                                               : t);

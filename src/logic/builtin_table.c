@@ -6,6 +6,7 @@
 #include "logic/engine.h"
 #include "logic/kept.h"
 #include "logic/moded.h"
+#include "logic/record.h"
 #include "logic/statistics.h"
 #include "logic/tabling.h"
 
@@ -64,7 +65,8 @@ static int properties_of(struct bl_machine *m, bl_word t,
                          struct properties *p) {
     t = bl_deref(t);
     while (bl_tag(t) == BL_STR && *bl_ptr(t) == BL_FN(comma_2)) {
-        if (one_property(m, bl_deref(bl_ptr(t)[1]), p) != BL_TRUE)
+        if (one_property(m, bl_deref(bl_ptr(t)[1]), p) != BL_TRUE ||
+            !bl_scratch_ensure(m, 0)) // there may be no end
             return BL_THROW;
         t = bl_deref(bl_ptr(t)[2]);
     }
@@ -120,7 +122,7 @@ static int more_properties(struct bl_machine *m, bl_word *rest,
         const bl_word t = pair ? bl_deref(bl_ptr(*rest)[1]) : *rest;
         if (!is_abstract(t) && (!bl_is_atom(t) || t == BL_ATOM(nil)))
             return BL_TRUE;
-        if (one_property(m, t, p) != BL_TRUE)
+        if (one_property(m, t, p) != BL_TRUE || !bl_scratch_ensure(m, 0))
             return BL_THROW;
         *rest = pair ? bl_deref(bl_ptr(*rest)[2]) : BL_ATOM(nil);
     }
@@ -166,7 +168,7 @@ static int table_1(struct bl_machine *m, bl_word *a) {
         t = pair || list ? bl_deref(bl_ptr(t)[pair ? 2 : 1]) : BL_ATOM(nil);
         if (is_as(first) && more_properties(m, &t, &its) != BL_TRUE)
             return BL_THROW;
-        if (declare(m, first, its) != BL_TRUE)
+        if (declare(m, first, its) != BL_TRUE || !bl_scratch_ensure(m, 0))
             return BL_THROW;
     }
     return BL_TRUE;
