@@ -7,6 +7,7 @@
 #include "logic/engine.h"
 #include "os/os.h"
 
+#include <errno.h>
 #include <pthread.h>
 
 // Between the places where the kernel puts programs and libraries, and among
@@ -82,32 +83,36 @@ static void unmap_areas(struct bl_machine *m) {
     }
 }
 
-static bool map_areas(struct bl_machine *m, char *base) {
+// 0, or why not.
+static int map_areas(struct bl_machine *m, char *base) {
     const size_t each = SLOT_BYTES / AREAS;
-    bool ok = true;
+    int error = 0;
     for (int i = 0; i < AREAS; i++) {
         struct bl_area *const a = area_of(m, i);
         a->base = base + (size_t)i * each;
         a->limit = a->base + each;
         a->end = a->base;
-        ok = ok && bl_os.map(a->base, BL_HUGE_SIZE, BL_OS_BASE_PAGES) == 0;
-        if (ok)
+        if (error == 0)
+            error = bl_os.map(a->base, BL_HUGE_SIZE, BL_OS_BASE_PAGES);
+        if (error == 0)
             a->end = a->base + BL_HUGE_SIZE;
     }
-    if (!ok)
+    if (error != 0)
         unmap_areas(m);
-    return ok;
+    return error;
 }
 
+// A slot in which somebody else has something stays taken; one for which there
+// is no memory now may serve another time.
 bool bl_areas_open(struct bl_machine *m) {
-    for (int i = take_slot(0); i < SLOTS; i = take_slot(i)) {
-        char *const base = (char *)(FIRST_SLOT + (size_t)i * SLOT_BYTES);
-        if (map_areas(m, base)) {
-            m->area_slot = i;
-            return true;
-        }
-    }
-    return false;
+    int error = -EEXIST;
+    int i = 0;
+    while (error == -EEXIST && (i = take_slot(i)) < SLOTS)
+        error = map_areas(m, (char *)(FIRST_SLOT + (size_t)i * SLOT_BYTES));
+    m->area_slot = i;
+    if (error != 0 && i < SLOTS)
+        give_slot(i);
+    return error == 0;
 }
 
 void bl_areas_close(struct bl_machine *m) {

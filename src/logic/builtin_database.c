@@ -6,6 +6,7 @@
 //
 #include "logic/builtin.h"
 #include "logic/engine.h"
+#include "logic/record.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -242,6 +243,39 @@ static int retract_1(struct bl_machine *m, bl_word *a) {
     return walk_clauses(m, head, body, true);
 }
 
+// Erases what unifies with the head; BL_TRUE, or BL_THROW in the middle.
+static int erase_all(struct bl_machine *m, struct walk *w, bl_word head,
+                     bool *erased) {
+    struct bl_clause **at;
+    bl_word *const h = m->h;
+    while ((at = next_clause(w, head)) != NULL) {
+        bl_word t[2];
+        bl_word *const mark = m->tr;
+        if (!clause_terms(m, *at, t))
+            return BL_THROW;
+        if (bl_unify(m, head, t[0]) && erase_one(m, *at))
+            *erased = true;
+        if (m->ball != NULL)
+            return BL_THROW;
+        bl_untrail(m, mark);
+        m->h = h;
+    }
+    return BL_TRUE;
+}
+
+// As `changed`, where an error may be under way, which stays.
+static int changed_in_part(struct bl_machine *m, const struct bl_pred *p) {
+    struct bl_record *const ball = m->ball;
+    m->ball = NULL;
+    int r = changed(m, p);
+    if (ball == NULL)
+        return r;
+    if (r == BL_THROW)
+        bl_record_free(m->ball);
+    m->ball = ball;
+    return BL_THROW;
+}
+
 static int retractall_1(struct bl_machine *m, bl_word *a) {
     bl_word head;
     if (bl_take_callable(m, a[0], &head) != BL_TRUE)
@@ -254,25 +288,12 @@ static int retractall_1(struct bl_machine *m, bl_word *a) {
     struct walk w;
     if (!walk_start(p, head, &w))
         return BL_TRUE;
-    struct bl_clause **at;
     bool erased = false;
     bl_word *const hb = m->hb;
-    bl_word *const h = m->h;
     m->hb = m->h;
-    while ((at = next_clause(&w, head)) != NULL) {
-        bl_word t[2];
-        bl_word *const mark = m->tr;
-        if (!clause_terms(m, *at, t))
-            return BL_THROW;
-        if (bl_unify(m, head, t[0]) && erase_one(m, *at))
-            erased = true;
-        if (m->ball != NULL)
-            return BL_THROW;
-        bl_untrail(m, mark);
-        m->h = h;
-    }
+    const int r = erase_all(m, &w, head, &erased);
     m->hb = hb;
-    return erased ? changed(m, p) : BL_TRUE;
+    return erased ? changed_in_part(m, p) : r;
 }
 
 static int abolish_1(struct bl_machine *m, bl_word *a) {
@@ -309,6 +330,8 @@ static int each_indicator(struct bl_machine *m, bl_word t,
         const bool list = bl_tag(t) == BL_LST;
         if (t == BL_ATOM(nil))
             return BL_TRUE;
+        if (!bl_scratch_ensure(m, 0)) // the list may have no end
+            return BL_THROW;
         const bl_word first = bl_deref(pair   ? bl_ptr(t)[1]
                                        : list ? bl_ptr(t)[0]
                                               : t);

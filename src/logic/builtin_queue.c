@@ -17,6 +17,7 @@ struct bl_queue {
     struct bl_queue *next; // queues_lock
     bl_word name;          // const: alias, or an integer word
     int64_t max;           // const: messages it may hold; 0: any number
+    bool of_thread;        // const: the thread has it as long as it lives
     int users;             // queues_lock; itself one until it is destroyed
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -43,7 +44,7 @@ static struct bl_queue *find_locked(bl_word name) {
     return q;
 }
 
-struct bl_queue *bl_queue_new(bl_word name, int64_t max) {
+struct bl_queue *bl_queue_new(bl_word name, int64_t max, bool of_thread) {
     pthread_mutex_lock(&queues_lock);
     struct bl_queue *q = find_locked(name);
     const bool exists = q != NULL;
@@ -54,6 +55,7 @@ struct bl_queue *bl_queue_new(bl_word name, int64_t max) {
         pthread_cond_init(&q->changed, NULL);
         q->name = name;
         q->max = max;
+        q->of_thread = of_thread;
         q->users = 1;
         q->next = queues;
         queues = q;
@@ -281,15 +283,18 @@ static int peek_2(struct bl_machine *m, bl_word *a) {
     return r;
 }
 
-// '$queue_create'(Queue, Max).
+// '$queue_create'(Queue, Max). A name is an atom: numbers are for what has
+// none, and other terms lie on the heap of one machine.
 static int create_2(struct bl_machine *m, bl_word *a) {
-    bl_word name = bl_deref(a[0]);
+    const bool named = !bl_is_var(bl_deref(a[0]));
+    bl_word name = 0;
     int64_t max;
-    if (bl_take_size(m, a[1], &max) != BL_TRUE)
+    if (bl_take_size(m, a[1], &max) != BL_TRUE ||
+        (named && bl_take_atom(m, a[0], &name) != BL_TRUE))
         return BL_THROW;
-    if (bl_is_var(name))
+    if (!named)
         name = bl_fresh_id();
-    if (bl_queue_new(name, max) == NULL)
+    if (bl_queue_new(name, max, false) == NULL)
         return bl_throw_permission(m, BL_ATOM_create, BL_ATOM_message_queue,
                                    name);
     return bl_answer(m, a[0], name);
@@ -299,9 +304,14 @@ static int destroy_1(struct bl_machine *m, bl_word *a) {
     struct bl_queue *q;
     if (enter(m, a[0], &q) != BL_TRUE)
         return BL_THROW;
-    bl_queue_destroy(q);
+    const bool fine = !q->of_thread;
+    const bl_word name = q->name;
+    if (fine)
+        bl_queue_destroy(q);
     leave(q);
-    return BL_TRUE;
+    return fine ? BL_TRUE
+                : bl_throw_permission(m, BL_ATOM_destroy, BL_ATOM_message_queue,
+                                      name);
 }
 
 // '$queue_size'(Queue, Size).

@@ -6,6 +6,7 @@
 #include "logic/engine.h"
 #include "logic/kept.h"
 #include "logic/moded.h"
+#include "logic/record.h"
 #include "logic/statistics.h"
 #include "logic/tabling.h"
 
@@ -64,7 +65,8 @@ static int properties_of(struct bl_machine *m, bl_word t,
                          struct properties *p) {
     t = bl_deref(t);
     while (bl_tag(t) == BL_STR && *bl_ptr(t) == BL_FN(comma_2)) {
-        if (one_property(m, bl_deref(bl_ptr(t)[1]), p) != BL_TRUE)
+        if (one_property(m, bl_deref(bl_ptr(t)[1]), p) != BL_TRUE ||
+            !bl_scratch_ensure(m, 0)) // there may be no end
             return BL_THROW;
         t = bl_deref(bl_ptr(t)[2]);
     }
@@ -120,7 +122,7 @@ static int more_properties(struct bl_machine *m, bl_word *rest,
         const bl_word t = pair ? bl_deref(bl_ptr(*rest)[1]) : *rest;
         if (!is_abstract(t) && (!bl_is_atom(t) || t == BL_ATOM(nil)))
             return BL_TRUE;
-        if (one_property(m, t, p) != BL_TRUE)
+        if (one_property(m, t, p) != BL_TRUE || !bl_scratch_ensure(m, 0))
             return BL_THROW;
         *rest = pair ? bl_deref(bl_ptr(*rest)[2]) : BL_ATOM(nil);
     }
@@ -166,7 +168,7 @@ static int table_1(struct bl_machine *m, bl_word *a) {
         t = pair || list ? bl_deref(bl_ptr(t)[pair ? 2 : 1]) : BL_ATOM(nil);
         if (is_as(first) && more_properties(m, &t, &its) != BL_TRUE)
             return BL_THROW;
-        if (declare(m, first, its) != BL_TRUE)
+        if (declare(m, first, its) != BL_TRUE || !bl_scratch_ensure(m, 0))
             return BL_THROW;
     }
     return BL_TRUE;
@@ -204,9 +206,10 @@ static int abolish_table_1(struct bl_machine *m, bl_word *a) {
         return BL_THROW;
     if (m->tabler->top != NULL)
         return not_now(m);
-    if (!bl_keep_answers(m, p->table))
+    struct bl_table *const table = bl_pred_table(p);
+    if (!bl_keep_answers(m, table))
         return BL_THROW;
-    return bl_table_abolish(m->tabler->thread, p->table) ? BL_TRUE : not_now(m);
+    return bl_table_abolish(m->tabler->thread, table) ? BL_TRUE : not_now(m);
 }
 
 // '$untable'(PI): its clauses are resolved as any other's from now on.
@@ -245,9 +248,9 @@ static int table_counts_2(struct bl_machine *m, bl_word *a) {
         if (bl_take_indicator(m, a[0], &f) != BL_TRUE)
             return BL_THROW;
         const struct bl_pred *const p = bl_functor_pred(f);
-        if (p == NULL || p->table == NULL)
+        table = p != NULL ? bl_pred_table(p) : NULL;
+        if (table == NULL)
             return BL_FAIL;
-        table = p->table;
     }
     struct bl_table_counts c;
     bl_table_count(m->tabler->thread, table, &c);
@@ -269,6 +272,17 @@ static int table_counts_2(struct bl_machine *m, bl_word *a) {
     return bl_answer(m, a[1], list);
 }
 
+// The call as a term; `known` false: of a table that was declared anew.
+static bool current_call(struct bl_machine *m, const struct bl_subgoal *sg,
+                         bool *known, bl_word *out) {
+    struct bl_table *const table = bl_subgoal_table(sg);
+    const struct bl_pred *const p = bl_table_user(table);
+    const struct bl_modes *const modes = bl_load_acquire(&p->modes);
+    *known =
+        table == (modes != NULL ? modes->table : bl_load_acquire(&p->table));
+    return !*known || bl_goal_term(m, sg, modes, out);
+}
+
 struct collecting {
     struct bl_machine *m;
     bl_word list;
@@ -278,14 +292,13 @@ struct collecting {
 static void collect_call(struct bl_subgoal *sg, void *arg) {
     struct collecting *const c = arg;
     bl_word goal;
-    struct bl_table *const table = bl_subgoal_table(sg);
-    const struct bl_pred *const p = bl_table_user(table);
-    if (c->failed || sg->state != BL_COMPLETE || p->table != table)
-        return; // or of a table that was declared anew
-    if (!bl_goal_term(c->m, sg, &goal) || !bl_heap_ensure(c->m, 64)) {
-        c->failed = true;
+    bool known;
+    if (c->failed || sg->state != BL_COMPLETE)
         return;
-    }
+    c->failed =
+        !current_call(c->m, sg, &known, &goal) || !bl_heap_ensure(c->m, 64);
+    if (c->failed || !known)
+        return;
     const bl_word pair = bl_struct2(c->m, BL_ATOM(minus), goal,
                                     bl_int((int64_t)bl_answer_count(sg)));
     c->list = bl_list_cell(c->m, pair, c->list);
@@ -315,11 +328,12 @@ static void abolish_if_instance(struct bl_subgoal *sg, void *arg) {
     bl_word *const tr = m->tr;
     bl_word *const hb = m->hb;
     m->hb = m->h;
-    const bool known = bl_goal_term(m, sg, &call);
-    const bool same = known && bl_unify(m, x->goal, call);
+    bool known;
+    x->failed = !current_call(m, sg, &known, &call);
+    const bool same = !x->failed && known && bl_unify(m, x->goal, call);
     bl_untrail(m, tr);
     m->hb = hb;
-    x->failed = !known || m->ball != NULL;
+    x->failed = x->failed || m->ball != NULL;
     if (!same || x->failed)
         return;
     if (sg->entry != NULL)
@@ -334,14 +348,15 @@ static int abolish_call_1(struct bl_machine *m, bl_word *a) {
     if (bl_take_callable(m, a[0], &goal) != BL_TRUE)
         return BL_THROW;
     const struct bl_pred *const p = bl_functor_pred(bl_term_functor(goal));
-    if (p == NULL || p->table == NULL)
+    struct bl_table *const table = p != NULL ? bl_pred_table(p) : NULL;
+    if (table == NULL)
         return BL_TRUE;
     if (m->tabler->top != NULL)
         return not_now(m);
     struct abolishing x = {m, goal, NULL, false};
-    if (!bl_keep_answers(m, p->table))
+    if (!bl_keep_answers(m, table))
         return BL_THROW;
-    bl_subgoal_each(m->tabler->thread, p->table, abolish_if_instance, &x);
+    bl_subgoal_each(m->tabler->thread, table, abolish_if_instance, &x);
     if (x.failed)
         return BL_THROW;
     if (x.whole != NULL && !bl_table_abolish(m->tabler->thread, x.whole))
@@ -356,10 +371,11 @@ static int moded_open_2(struct bl_machine *m, bl_word *a) {
     const struct bl_pred *const p = bl_functor_pred(bl_term_functor(goal));
     if (p == NULL || !bl_heap_ensure(m, 3 * p->arity + 5))
         return m->ball != NULL ? BL_THROW : BL_FAIL;
+    const struct bl_modes *const modes = bl_load_acquire(&p->modes);
     bl_word args[BL_MAX_ARITY];
     for (uint32_t i = 0; i < p->arity; i++)
-        args[i] = bl_is_key(p->modes, i) ? bl_ptr(goal)[1 + i] : bl_new_var(m);
-    const uint32_t depth = bl_call_depth(p->modes);
+        args[i] = bl_is_key(modes, i) ? bl_ptr(goal)[1 + i] : bl_new_var(m);
+    const uint32_t depth = bl_call_depth(modes);
     const bl_word open = bl_struct(m, p->functor, args);
     const bl_word limit = depth == BL_DEPTH_ANY ? BL_ATOM(nil) : bl_int(depth);
     return bl_answer(m, a[1], bl_struct2(m, BL_ATOM(minus), open, limit));

@@ -32,7 +32,8 @@ struct bl_worker {
     bool detached;            // workers_lock
     bool ended;               // workers_lock: to be joined
     bool joining;             // workers_lock: somebody does
-    bool is_thread;           // false for the main thread
+    bool is_thread;           // workers_lock: false for the main thread, and
+                              // before there is one
     struct bl_queue *queue;
     struct bl_machine *machine; // workers_lock; NULL: not yet, or no longer
     uint32_t interrupt;         // workers_lock: for the machine to come
@@ -53,7 +54,7 @@ static int alive; // workers_lock: threads that have, or will have, a machine
 // NULL: the alias is in use. 0 stands for no alias, and for no crew.
 static struct bl_worker *new_worker(bl_word alias, bl_word crew) {
     const bl_word name = alias != 0 ? alias : bl_fresh_id();
-    struct bl_queue *const q = bl_queue_new(name, 0);
+    struct bl_queue *const q = bl_queue_new(name, 0, true);
     if (q == NULL)
         return NULL;
     struct bl_worker *const w = calloc(1, sizeof *w);
@@ -211,6 +212,7 @@ static bool launch(struct bl_worker *w) {
     const bool fine = alive < THREADS &&
                       pthread_create(&w->thread, NULL, thread_main, w) == 0;
     alive += fine;
+    w->is_thread = fine;
     if (fine && w->detached)
         pthread_detach(w->thread);
     pthread_mutex_unlock(&workers_lock);
@@ -239,7 +241,6 @@ static int start(struct bl_machine *m, bl_word goal, bl_word alias,
         return bl_throw_permission(m, BL_ATOM_create, BL_ATOM_thread, alias);
     }
     w->goal = r;
-    w->is_thread = true;
     w->detached = detached;
     *name = w->name;
     if (launch_soon(w))
@@ -252,16 +253,18 @@ static int start(struct bl_machine *m, bl_word goal, bl_word alias,
 static int thread_create_4(struct bl_machine *m, bl_word *a) {
     bl_word goal;
     bl_word name = 0;
-    if (bl_take_callable(m, a[0], &goal) != BL_TRUE)
+    bl_word alias;
+    if (bl_take_callable(m, a[0], &goal) != BL_TRUE ||
+        bl_take_atom(m, a[2], &alias) != BL_TRUE)
         return BL_THROW;
-    const bl_word alias = bl_deref(a[2]);
     const bool detached = bl_deref(a[3]) == BL_ATOM(true);
     const int r =
         start(m, goal, alias == BL_ATOM(nil) ? 0 : alias, 0, detached, &name);
     return r == BL_TRUE ? bl_answer(m, a[1], name) : r;
 }
 
-// A thread that the caller alone may join or detach: `joining` is set.
+// A thread that the caller alone may join or detach: `joining` is set. Nobody
+// joins himself.
 static int claim(struct bl_machine *m, bl_word name, enum bl_known_atom what,
                  struct bl_worker **out) {
     name = bl_deref(name);
@@ -271,7 +274,8 @@ static int claim(struct bl_machine *m, bl_word name, enum bl_known_atom what,
     struct bl_worker *w = workers;
     while (w != NULL && w->name != name)
         w = w->next;
-    const bool mine = w != NULL && w->is_thread && w != m->worker &&
+    const bool mine = w != NULL && w->is_thread &&
+                      (w != m->worker || what == BL_ATOM_detach) &&
                       !w->joining && !w->detached;
     if (mine)
         w->joining = true;
@@ -502,7 +506,6 @@ static int launch_all(struct bl_worker **w, int n, const struct bl_record *goal,
         w[i] = new_worker(0, 0);
         w[i]->goal = copy_record(goal);
         w[i]->report = &report[i];
-        w[i]->is_thread = true;
         if (!launch_soon(w[i])) {
             free_worker(w[i]);
             return i;

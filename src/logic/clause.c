@@ -77,33 +77,46 @@ static enum bl_table_design design_of(int design) {
                        : bl_engine.table_options.design;
 }
 
-static void make_table(struct bl_pred *p, int design) {
+static struct bl_table *make_table(struct bl_pred *p, int design) {
     char name[128];
     snprintf(name, sizeof name, "%.100s/%u",
              bl_atom_text(bl_functor_name(p->functor)), p->arity);
-    p->table = bl_table_new(bl_engine.space, name, design_of(design), p);
-    bl_must_have(p->table);
+    struct bl_table *const table =
+        bl_table_new(bl_engine.space, name, design_of(design), p);
+    bl_must_have(table);
+    return table;
+}
+
+struct bl_table *bl_pred_table(const struct bl_pred *p) {
+    const struct bl_modes *const modes = bl_load_acquire(&p->modes);
+    return modes != NULL ? modes->table : bl_load_acquire(&p->table);
 }
 
 bool bl_pred_changes_table(const struct bl_pred *p, int design,
                            const struct bl_modes *modes) {
-    return p->table != NULL &&
-           (modes != NULL || p->modes != NULL ||
+    return bl_pred_table(p) != NULL &&
+           (modes != NULL || bl_load_relaxed(&p->modes) != NULL ||
             design_of(design) != design_of(p->table_design));
 }
 
 void bl_pred_make_tabled(struct bl_pred *p, int design,
                          struct bl_modes *modes) {
     pthread_mutex_lock(&p->lock);
-    // nobody reads the answers of the old one
-    if (p->table == NULL || bl_pred_changes_table(p, design, modes))
-        make_table(p, bl_has_modes(modes) ? BL_TABLE_NS : design);
-    if (p->modes != NULL) { // calls may still look at them
-        p->modes->next = p->old_modes;
-        p->old_modes = p->modes;
+    struct bl_modes *const old = bl_load_relaxed(&p->modes);
+    // no new call reads the answers of the old one
+    if (modes != NULL)
+        modes->table =
+            make_table(p, bl_has_modes(modes) ? BL_TABLE_NS : design);
+    else if (bl_pred_table(p) == NULL || bl_pred_changes_table(p, design, NULL))
+        bl_store_release(&p->table, make_table(p, design));
+    if (old != NULL) { // calls may still look at them
+        old->next = p->old_modes;
+        p->old_modes = old;
     }
-    p->modes = modes;
-    p->flags |= BL_PRED_TABLED | BL_PRED_DEFINED;
+    bl_store_release(&p->modes, modes);
+    const uint32_t flags = p->flags | BL_PRED_TABLED | BL_PRED_DEFINED;
+    if (flags != p->flags) // else others may be calling it
+        p->flags = flags;
     p->table_design = design;
     bl_pred_set_entry(p);
     pthread_mutex_unlock(&p->lock);

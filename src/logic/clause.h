@@ -123,14 +123,16 @@ struct bl_pred {
     uint32_t count;                 // lock: living clauses
     _Atomic(uint32_t) rules;        // clauses with code, dead ones too
     pthread_mutex_t lock;
-    struct bl_table *table;
-    struct bl_modes *modes;     // lock; NULL: its table has none
-    struct bl_modes *old_modes; // lock: replaced
-    int table_design;           // -1: the default one
-    uint32_t file_id;           // consult that has clauses of it, the last one
-    const char *file;           // that it had the last one from
-    struct bl_pred *next;       // all predicates
-    _Atomic(uint64_t) calls;    // --profile
+    // Where they are declared anew, other threads may be evaluating: modes have
+    // a table of their own.
+    _Atomic(struct bl_table *) table; // release: without modes; or NULL
+    _Atomic(struct bl_modes *) modes; // release; NULL: its table is that one
+    struct bl_modes *old_modes;       // lock: replaced
+    int table_design;                 // -1: the default one
+    uint32_t file_id;        // consult that has clauses of it, the last one
+    const char *file;        // that it had the last one from
+    struct bl_pred *next;    // all predicates
+    _Atomic(uint64_t) calls; // --profile
 };
 
 extern _Atomic(uint64_t) bl_generation;
@@ -140,6 +142,8 @@ struct bl_pred *bl_pred_ensure(bl_word functor);
 struct bl_pred *bl_pred_first(void);
 
 void bl_pred_make_dynamic(struct bl_pred *p);
+// What new calls look at; NULL: it was never tabled.
+struct bl_table *bl_pred_table(const struct bl_pred *p);
 // Whether declaring it tabled so gives it another table, where it has one.
 bool bl_pred_changes_table(const struct bl_pred *p, int design,
                            const struct bl_modes *modes);

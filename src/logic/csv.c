@@ -179,12 +179,14 @@ static int add_facts(struct rows *r) {
                                    BL_ATOM_static_procedure,
                                    bl_indicator(r->m, p->functor));
     const bool followed = (p->flags & BL_PRED_INCREMENTAL) != 0;
+    // as where a file adds clauses
+    const bool stale = (p->flags & BL_PRED_DYNAMIC) == 0 && p->count > 0;
     if (followed && bl_may_abolish_tables(r->m) != BL_TRUE)
         return BL_THROW;
     for (size_t i = 0; i < r->facts; i++)
         bl_clause_add(r->fact[i], true);
     r->facts = 0;
-    return followed ? bl_abolish_tables(r->m) : BL_TRUE;
+    return followed || stale ? bl_abolish_tables(r->m) : BL_TRUE;
 }
 
 int bl_load_csv(struct bl_machine *m, const char *path, bl_word name,

@@ -307,7 +307,7 @@ int bl_unify_answer(struct bl_machine *m, const struct bl_answer *answer,
 
 int bl_unify_tokens(struct bl_machine *m, const uint64_t *token, size_t tokens,
                     const bl_word *vars, size_t n) {
-    return tokens == n && are_constants(token, n)
-               ? unify_constants(m, token, vars, n)
-               : unify_compound(m, token, tokens, vars, n);
+    if (tokens != n || !are_constants(token, n))
+        return unify_compound(m, token, tokens, vars, n);
+    return bl_trail_ensure(m, n) ? unify_constants(m, token, vars, n) : -1;
 }

@@ -20,6 +20,7 @@
 #include "logic/column.h"
 #include "logic/error.h"
 #include "logic/index.h"
+#include "logic/profile.h"
 
 enum { CHECK_EVERY = 4096 }; // answers between looks for an interrupt
 
@@ -152,7 +153,7 @@ bool bl_join_find(struct bl_join *j, const struct bl_subgoal *sg,
         e = e->parent;
     }
     j->producer = (struct bl_goal *)(void *)bl_ptr(e->y[0]);
-    if (j->producer->pred->modes != NULL)
+    if (j->producer->modes != NULL)
         return false;
     j->outs = (uint32_t)e->n - 1;
     if (j->outs == 0 || j->outs > BL_JOIN_ARGS)
@@ -349,9 +350,11 @@ static enum bl_tabling_step pass_all(struct run *r) {
     }
 }
 
+// Where calls are counted, the machine makes them.
 static bool only_facts(struct bl_pred *p) {
-    return p == NULL || (bl_load_relaxed(&p->entry) == BL_OP_E_CLAUSES &&
-                         bl_load_relaxed(&p->rules) == 0);
+    return p == NULL ||
+           (bl_load_relaxed(&p->entry) == BL_OP_E_CLAUSES &&
+            bl_load_relaxed(&p->rules) == 0 && BL_LIKELY(!bl_profiling));
 }
 
 BL_INLINE bool read_simple(const struct bl_answer *a, uint64_t *token,

@@ -6,7 +6,10 @@
 
 % ---- control
 
-:- '$barrier'(['$findall_run'/3, '$count_run'/2]).
+% A goal that waits below these would go on behind their end: behind the cleanup,
+% or with more answers than it was to have.
+:- '$barrier'(['$findall_run'/3, '$count_run'/2, setup_call_cleanup/3, call_cleanup/2,
+               limit/2, '$nth_answer'/2, first_solution/3]).
 
 true.
 otherwise.
@@ -581,7 +584,7 @@ thread_join(Id) :-
     ( S == true -> true ; throw(error(thread_error(Id, S), _)) ).
 thread_get_message(Q, M, Options) :-
     ( '$member'(timeout(T), Options)
-    -> Ms is integer(T * 1000), '$thread_get_message'(Q, M, Ms)
+    -> Ms is integer(min(max(T, 0), 1.0e9) * 1000), '$thread_get_message'(Q, M, Ms)
     ; thread_get_message(Q, M) ).
 thread_property(Id, status(S)) :- '$threads'(L), '$member'(Id-S, L).
 thread_exit(T) :- throw(unwind(thread_exit(T))).

@@ -131,14 +131,22 @@ bool bl_heap_ensure_number(struct bl_machine *m, size_t words) {
                      m->h + words <= m->heap_end + BL_HEAP_MARGIN / 2);
 }
 
-bool bl_trail_grow(struct bl_machine *m) {
-    const char *const top = (const char *)(m->tr + 2 * TRAIL_MARGIN);
+static bool grow_trail(struct bl_machine *m, size_t words) {
+    const char *const top = (const char *)(m->tr + words + 2 * TRAIL_MARGIN);
     if (!bl_area_grow(m, &m->trail_area, top)) {
         bl_throw_resource(m, "memory");
         return false;
     }
     set_ends(m);
     return true;
+}
+
+bool bl_trail_grow(struct bl_machine *m) { return grow_trail(m, 0); }
+
+bool bl_trail_ensure_many(struct bl_machine *m, size_t words) {
+    return (size_t)(m->trail_area.end - (const char *)m->tr) >
+               (words + TRAIL_MARGIN) * sizeof(bl_word) ||
+           grow_trail(m, words);
 }
 
 bool bl_env_ensure(struct bl_machine *m, const char *top) {

@@ -191,6 +191,12 @@ BL_MUST_USE bool bl_heap_ensure(struct bl_machine *m, size_t words);
 // fit go into the margin.
 BL_MUST_USE bool bl_heap_ensure_number(struct bl_machine *m, size_t words);
 BL_MUST_USE bool bl_trail_grow(struct bl_machine *m);
+BL_MUST_USE bool bl_trail_ensure_many(struct bl_machine *m, size_t words);
+// Room to bind `n` variables, which for few there always is; false with the
+// ball set where there is none.
+BL_INLINE bool bl_trail_ensure(struct bl_machine *m, size_t n) {
+    return BL_LIKELY(n <= BL_REGISTERS) || bl_trail_ensure_many(m, n);
+}
 BL_MUST_USE bool bl_env_ensure(struct bl_machine *m, const char *top);
 BL_MUST_USE bool bl_choice_ensure(struct bl_machine *m, const char *top);
 

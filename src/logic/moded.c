@@ -151,9 +151,9 @@ uint32_t bl_call_depth(const struct bl_modes *modes) {
     return all == 0 || own < all ? own : all;
 }
 
-long bl_moded_call(struct bl_machine *m, const struct bl_pred *p) {
+long bl_moded_call(struct bl_machine *m, const struct bl_pred *p,
+                   const struct bl_modes *modes) {
     struct bl_tabler *const t = m->tabler;
-    const struct bl_modes *const modes = p->modes;
     const uint32_t depth = bl_call_depth(modes);
     bl_word key[BL_MAX_ARITY];
     uint32_t keys = 0;
@@ -183,9 +183,10 @@ struct bl_pred *bl_moded_wrap(struct bl_machine *m, const struct bl_pred *p) {
 }
 
 void bl_moded_spread(struct bl_machine *m, const struct bl_pred *p,
-                     const bl_word *key, bl_word *args) {
+                     const struct bl_modes *modes, const bl_word *key,
+                     bl_word *args) {
     for (uint32_t i = 0; i < p->arity; i++)
-        args[i] = p->modes->arg[i].kind == BL_MODE_KEY ? *key++ : bl_new_var(m);
+        args[i] = bl_is_key(modes, i) ? *key++ : bl_new_var(m);
 }
 
 // ---- the current answers
@@ -244,11 +245,13 @@ static struct bl_answer_place *place_of(struct bl_goal *g,
 
 // ---- which answer is kept
 
-// Runs name(args...); BL_TRUE, BL_FAIL or BL_THROW. Its bindings are undone
-// unless *out is set to the last argument's value, as tokens.
-static int ask(struct bl_machine *m, bl_word name, bl_word *args, uint32_t n,
+// Queries within queries: each runs on the C stack.
+enum { DEEPEST = 100 };
+
+// Runs the goal; BL_TRUE, BL_FAIL or BL_THROW. Its bindings are undone unless
+// *out is set to the last of its `n` arguments.
+static int run(struct bl_machine *m, bl_word goal, uint32_t n,
                struct bl_record **out) {
-    const bl_word goal = bl_struct(m, bl_functor(name, n), args);
     struct bl_query q;
     const int status = bl_query_open(m, &q, goal);
     int r = status == BL_RUN_TRUE   ? BL_TRUE
@@ -262,6 +265,18 @@ static int ask(struct bl_machine *m, bl_word name, bl_word *args, uint32_t n,
             r = BL_THROW;
     }
     bl_query_close(m, &q);
+    return r;
+}
+
+// The same of name(args...).
+static int ask(struct bl_machine *m, bl_word name, const bl_word *args,
+               uint32_t n, struct bl_record **out) {
+    struct bl_tabler *const t = m->tabler;
+    if (t->asking == DEEPEST)
+        return bl_throw_resource(m, "lattices");
+    t->asking++;
+    const int r = run(m, bl_struct(m, bl_functor(name, n), args), n, out);
+    t->asking--;
     return r;
 }
 
@@ -319,11 +334,11 @@ static int combine(struct bl_machine *m, const struct bl_mode *mode,
 
 // Changes the `moded` words at `value` to what is kept; BL_FAIL: all is as in
 // `old`.
-static int combine_all(struct bl_machine *m, const struct bl_pred *p,
+static int combine_all(struct bl_machine *m, const struct bl_goal *g,
                        const bl_word *old, bl_word *value) {
     bool changed = false;
-    for (uint32_t i = 0, k = 0; i < p->arity; i++) {
-        const struct bl_mode *const mode = &p->modes->arg[i];
+    for (uint32_t i = 0, k = 0; i < g->pred->arity; i++) {
+        const struct bl_mode *const mode = &g->modes->arg[i];
         if (mode->kind == BL_MODE_KEY)
             continue;
         bl_word kept = old[k];
@@ -359,7 +374,7 @@ static bool decide_at_once(const struct bl_goal *g,
                            const struct bl_answer_place *place,
                            const struct bl_trie_node *key, bl_word new,
                            bool *better) {
-    const struct bl_modes *const modes = g->pred->modes;
+    const struct bl_modes *const modes = g->modes;
     if (modes->moded != 1 || !bl_is_int(new))
         return false;
     const struct bl_answer_end old =
@@ -398,19 +413,31 @@ static enum bl_tabling_step no_room(struct bl_machine *m) {
     return BL_STEP_THROW;
 }
 
+// The keys of two answers are variants. As one, they are what terms of either
+// answer share their variables with. False: ball set.
+static bool unify_keys(struct bl_machine *m, const bl_word *old,
+                       const bl_word *new, size_t keys) {
+    for (size_t i = 0; i < keys; i++) {
+        if (!bl_unify(m, old[i], new[i]))
+            return false;
+    }
+    return true;
+}
+
 // What is kept of the answer at `place` and the new one, encoded.
 static int merge(struct bl_machine *m, const struct bl_goal *g,
                  const struct bl_answer_place *place, const bl_word *vars,
                  size_t n) {
-    const size_t keys = n - g->pred->modes->moded;
+    const size_t keys = n - g->modes->moded;
     bl_word old[BL_MAX_ARITY];
     bl_word *const all = malloc(2 * n * sizeof *all);
     bl_must_have(all);
     memcpy(all, vars, n * sizeof *all);
     int r = BL_THROW;
-    if (read_answer(m, g->sg, place, all + n, n)) {
+    if (read_answer(m, g->sg, place, all + n, n) &&
+        unify_keys(m, all + n, all, keys)) {
         memcpy(old, all + n + keys, (n - keys) * sizeof *old);
-        r = combine_all(m, g->pred, old, all + keys);
+        r = combine_all(m, g, old, all + keys);
         if (r == BL_TRUE && bl_encode(m, all, n, false) < 0)
             r = BL_THROW;
     }
@@ -421,8 +448,9 @@ static int merge(struct bl_machine *m, const struct bl_goal *g,
 enum bl_tabling_step bl_moded_answer(struct bl_machine *m, struct bl_goal *g,
                                      const bl_word *vars, size_t n) {
     struct bl_tabler *const t = m->tabler;
-    const size_t keys = n - g->pred->modes->moded;
-    if (bl_encode(m, vars, n, false) < 0)
+    const size_t keys = n - g->modes->moded;
+    const long tokens = bl_encode(m, vars, n, false);
+    if (tokens < 0)
         return BL_STEP_THROW;
     const size_t before = span(t->token, keys);
     struct bl_trie_node *const key =
@@ -444,5 +472,5 @@ enum bl_tabling_step bl_moded_answer(struct bl_machine *m, struct bl_goal *g,
     if (!bl_answer_revise(t->thread, g->sg, key, t->token + before,
                           span(t->token + before, n - keys), place))
         return no_room(m);
-    return bl_tabling_passed(m, g, 1, 1);
+    return bl_tabling_passed(m, g, (size_t)tokens, 1);
 }

@@ -31,19 +31,25 @@ enum bl_mode_kind {
 enum { BL_DEPTH_MAX = 1000, BL_DEPTH_ANY };
 
 struct bl_modes {
-    struct bl_modes *next; // among a predicate's replaced ones
-    uint32_t keys, moded;  // none of these: only the depth is limited
-    uint32_t depth;        // of compound terms in an argument of a call's key
+    struct bl_modes *next;  // among a predicate's replaced ones
+    struct bl_table *table; // const: of the calls under these
+    uint32_t keys, moded;   // none of these: only the depth is limited
+    uint32_t depth;         // of compound terms in an argument of a call's key
     struct bl_mode {
         enum bl_mode_kind kind;
         bl_word name;
     } arg[]; // of each argument
 };
 
+// Calls of all predicates are, by a flag.
+BL_INLINE bool bl_are_calls_abstracted(void) {
+    // relaxed: a flag set by another thread counts sooner or later
+    return bl_load_relaxed(&bl_engine.call_depth) != 0;
+}
+
 // Calls of the predicate are tabled as they are: without modes, at any depth.
 BL_INLINE bool bl_is_called_plainly(const struct bl_pred *p) {
-    // relaxed: a flag set by another thread counts sooner or later
-    return p->modes == NULL && bl_load_relaxed(&bl_engine.call_depth) == 0;
+    return bl_load_relaxed(&p->modes) == NULL && !bl_are_calls_abstracted();
 }
 
 // From p(_, min, lattice(q/3)); *out is NULL where no argument has a mode and
@@ -61,7 +67,8 @@ uint32_t bl_call_depth(const struct bl_modes *modes);
 // BL_MODED_BOUND where an argument that has a mode is no variable of its own,
 // or another one is too deep.
 enum { BL_MODED_BOUND = -2 };
-long bl_moded_call(struct bl_machine *m, const struct bl_pred *p);
+long bl_moded_call(struct bl_machine *m, const struct bl_pred *p,
+                   const struct bl_modes *modes);
 // Has answers to be chosen among.
 BL_INLINE bool bl_has_modes(const struct bl_modes *modes) {
     return BL_UNLIKELY(modes != NULL) && modes->moded > 0;
@@ -81,6 +88,7 @@ void bl_best_free(struct bl_best *best);
 
 // Arguments of a call from those of its key.
 void bl_moded_spread(struct bl_machine *m, const struct bl_pred *p,
-                     const bl_word *key, bl_word *args);
+                     const struct bl_modes *modes, const bl_word *key,
+                     bl_word *args);
 
 #endif

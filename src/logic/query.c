@@ -137,6 +137,8 @@ void bl_query_cut(struct bl_machine *m, struct bl_query *q) {
 }
 
 void bl_query_close(struct bl_machine *m, struct bl_query *q) {
+    if (q->base == NULL) // there was no room to begin
+        return;
     clean_up(m, q);
     bl_untrail(m, q->base->tr);
     m->h = q->base->h;

@@ -11,8 +11,9 @@ struct bl_queue;
 
 bl_word bl_fresh_id(void); // for what is made without an alias
 
-// NULL: the name is in use. `max`: messages it may hold; 0: any number.
-struct bl_queue *bl_queue_new(bl_word name, int64_t max);
+// NULL: the name is in use. `max`: messages it may hold; 0: any number. One of
+// a thread goes with it, and no program destroys it.
+struct bl_queue *bl_queue_new(bl_word name, int64_t max, bool of_thread);
 // For everybody: those that wait there get an error.
 void bl_queue_destroy(struct bl_queue *q);
 

@@ -556,8 +556,8 @@ ALLOCATE_CLEAR:
         m->e->y[i] = bl_int(0);
     pc += 2;
     NEXT;
-ENSURE:
-    if (!bl_heap_ensure(m, pc[1]))
+ENSURE: // a large head binds as many variables as it has words
+    if (!bl_heap_ensure(m, pc[1]) || !bl_trail_ensure(m, pc[1]))
         goto error;
     pc += 2;
     NEXT;

@@ -47,10 +47,11 @@ static void print_tables(struct bl_machine *m, const struct bl_pred *only) {
              "depth");
     line(m, text);
     for (struct bl_pred *p = bl_pred_first(); p != NULL; p = p->next) {
-        if (p->table == NULL || (only != NULL && only != p))
+        struct bl_table *const table = bl_pred_table(p);
+        if (table == NULL || (only != NULL && only != p))
             continue;
-        bl_table_count(m->tabler->thread, p->table, &c);
-        print_counts(m, bl_table_name(p->table), &c);
+        bl_table_count(m->tabler->thread, table, &c);
+        print_counts(m, bl_table_name(table), &c);
     }
     if (only != NULL)
         return;
@@ -129,13 +130,14 @@ void bl_statistics_json(struct bl_machine *m, FILE *out) {
     fputs("{\"schema\":\"leaflog.tables/1\",\"tables\":[", out);
     bool first = true;
     for (struct bl_pred *p = bl_pred_first(); p != NULL; p = p->next) {
-        if (p->table == NULL)
+        struct bl_table *const table = bl_pred_table(p);
+        if (table == NULL)
             continue;
         if (!first)
             fputc(',', out);
         first = false;
-        bl_table_count(m->tabler->thread, p->table, &c);
-        json_counts(out, bl_table_name(p->table), &c);
+        bl_table_count(m->tabler->thread, table, &c);
+        json_counts(out, bl_table_name(table), &c);
     }
     fputs("],\"total\":", out);
     bl_table_count(m->tabler->thread, NULL, &c);

@@ -21,7 +21,10 @@
 // consumer, variables.
 enum { GENERATOR_WORDS = 1, ANSWER_WORDS = 4, RESUME_WORDS = 1 };
 
-enum { LIMIT_EVERY = 16384 }; // insertions between looks at the table limit
+// What is put into tables between looks at their limit: answers of few tokens
+// count one, larger ones and calls as many as they take nodes of a trie, or
+// blocks about as large.
+enum { LIMIT_EVERY = 16384, FEW = 8, CALL_WEIGHT = 16 };
 
 bool bl_tabling_open(struct bl_machine *m, struct bl_table_space *space) {
     struct bl_tabler *const t = calloc(1, sizeof *t);
@@ -34,28 +37,6 @@ bool bl_tabling_open(struct bl_machine *m, struct bl_table_space *space) {
     }
     m->tabler = t;
     return true;
-}
-
-void bl_tabling_close(struct bl_machine *m) {
-    struct bl_tabler *const t = m->tabler;
-    if (t == NULL)
-        return;
-    BL_ASSERT(t->top == NULL);
-    bl_kept_drop_all(t);
-    bl_table_detach(t->thread);
-    while (t->free_goals != NULL) {
-        struct bl_goal *const next = t->free_goals->below;
-        free(t->free_goals);
-        t->free_goals = next;
-    }
-    free(t->token);
-    free(t->var);
-    free(t->decoded_var);
-    free(t->term);
-    free(t->root);
-    free(t->frame);
-    free(t);
-    m->tabler = NULL;
 }
 
 // ---- goals
@@ -76,6 +57,7 @@ static struct bl_goal *new_goal(struct bl_tabler *t, struct bl_subgoal *sg,
     const uint64_t dfn = ++t->next_dfn;
     *g = (struct bl_goal){.sg = sg,
                           .pred = p,
+                          .modes = t->modes,
                           .dfn = dfn,
                           .low = dfn,
                           .below = t->top,
@@ -101,6 +83,35 @@ static void drop_goal(struct bl_tabler *t) {
     bl_best_free(g->best);
     g->below = t->free_goals;
     t->free_goals = g;
+}
+
+// halt/1 leaves goals that are being evaluated.
+static void drop_evaluation(struct bl_tabler *t) {
+    (void)bl_consumers_free(t->ready);
+    while (t->top != NULL)
+        drop_goal(t);
+}
+
+void bl_tabling_close(struct bl_machine *m) {
+    struct bl_tabler *const t = m->tabler;
+    if (t == NULL)
+        return;
+    drop_evaluation(t);
+    bl_kept_drop_all(t);
+    bl_table_detach(t->thread);
+    while (t->free_goals != NULL) {
+        struct bl_goal *const next = t->free_goals->below;
+        free(t->free_goals);
+        t->free_goals = next;
+    }
+    free(t->token);
+    free(t->var);
+    free(t->decoded_var);
+    free(t->term);
+    free(t->root);
+    free(t->frame);
+    free(t);
+    m->tabler = NULL;
 }
 
 static struct bl_work *work_of(struct bl_tabler *t, const struct bl_goal *g) {
@@ -153,7 +164,7 @@ static void depends_on(struct bl_tabler *t, uint64_t dfn) {
 }
 
 bool bl_goal_term(struct bl_machine *m, const struct bl_subgoal *sg,
-                  bl_word *out) {
+                  const struct bl_modes *modes, bl_word *out) {
     struct bl_pred *const p = bl_table_user(bl_subgoal_table(sg));
     const size_t n = bl_subgoal_depth(sg);
     uint64_t *const token = malloc((n + 1) * sizeof *token);
@@ -161,13 +172,12 @@ bool bl_goal_term(struct bl_machine *m, const struct bl_subgoal *sg,
     const uint64_t *const first = bl_subgoal_read(sg, token + n);
     bl_word args[BL_MAX_ARITY];
     bl_word key[BL_MAX_ARITY];
-    const bool ok = p->modes == NULL
-                        ? bl_decode(m, first, n, args, p->arity)
-                        : bl_decode(m, first, n, key, p->modes->keys) &&
-                              bl_heap_ensure(m, p->arity);
+    const bool ok =
+        bl_decode(m, first, n, key, modes != NULL ? modes->keys : p->arity) &&
+        bl_heap_ensure(m, p->arity);
     free(token);
-    if (ok && p->modes != NULL)
-        bl_moded_spread(m, p, key, args);
+    if (ok)
+        bl_moded_spread(m, p, modes, key, args);
     if (ok)
         *out = bl_struct(m, p->functor, args);
     return ok;
@@ -176,7 +186,7 @@ bool bl_goal_term(struct bl_machine *m, const struct bl_subgoal *sg,
 bool bl_not_stratified(struct bl_machine *m, const struct bl_goal *of,
                        const char *place) {
     bl_word goal;
-    if (bl_goal_term(m, of->sg, &goal))
+    if (bl_goal_term(m, of->sg, of->modes, &goal))
         bl_throw_stratification(m, goal, place);
     return false;
 }
@@ -188,8 +198,11 @@ static enum bl_tabling_step push_answers(struct bl_machine *m,
                                          struct bl_answer_cursor cursor,
                                          const struct bl_answer *next,
                                          const bl_word *vars, size_t n) {
+    // for the retries too, which begin with the trail as it is now
     struct bl_choice *const b =
-        bl_choice_push(m, bl_code_answer, n + ANSWER_WORDS);
+        bl_trail_ensure(m, n)
+            ? bl_choice_push(m, bl_code_answer, n + ANSWER_WORDS)
+            : NULL;
     if (b == NULL)
         return BL_STEP_THROW;
     // The variables may lie in the choice point that stood here before.
@@ -289,6 +302,29 @@ enum bl_tabling_step bl_tabling_retry_answer(struct bl_machine *m) {
     return BL_STEP_PROCEED;
 }
 
+// ---- the limit
+
+// Also looks for an interrupt: a builtin with many solutions and answers that
+// fail are a loop without a call.
+static bool within_limit(struct bl_machine *m) {
+    // relaxed: bl_machine_poll looks again
+    if (bl_load_relaxed(&m->interrupt) != 0 && !bl_machine_poll(m))
+        return false;
+    if (bl_engine.table_limit == 0 ||
+        bl_table_bytes(bl_engine.space) <= bl_engine.table_limit)
+        return true;
+    bl_throw_resource(m, "table_space");
+    return false;
+}
+
+// False: ball set.
+static bool weigh(struct bl_machine *m, uint64_t n) {
+    struct bl_tabler *const t = m->tabler;
+    const uint64_t before = t->inserted;
+    t->inserted += n;
+    return before / LIMIT_EVERY == t->inserted / LIMIT_EVERY || within_limit(m);
+}
+
 // ---- calls
 
 static enum bl_tabling_step generate(struct bl_machine *m,
@@ -296,6 +332,8 @@ static enum bl_tabling_step generate(struct bl_machine *m,
                                      bool negated) {
     struct bl_tabler *const t = m->tabler;
     const size_t n = t->vars;
+    if (!weigh(m, CALL_WEIGHT + bl_subgoal_depth(sg)))
+        return BL_STEP_THROW;
     struct bl_choice *const b =
         bl_choice_push(m, bl_code_generator, n + GENERATOR_WORDS);
     struct bl_env *const base = b != NULL ? bl_env_push(m, n + 1) : NULL;
@@ -338,21 +376,40 @@ static bool is_decided(const struct bl_subgoal *sg) {
     return is_goal_decided(goal_of(sg));
 }
 
+// The frame of the call of `n` tokens; NULL: ball set. What another thread has
+// abolished of a shared table is seen no longer by one that evaluates nothing.
+static struct bl_subgoal *frame_of(struct bl_machine *m, struct bl_table *table,
+                                   size_t n) {
+    struct bl_tabler *const t = m->tabler;
+    struct bl_subgoal *sg = bl_table_call(t->thread, table, t->token, n);
+    if (BL_UNLIKELY(sg != NULL && sg->entry != NULL) && t->top == NULL &&
+        bl_table_is_outdated(t->thread, table)) {
+        if (!bl_keep_answers(m, table))
+            return NULL;
+        bl_table_renew(t->thread, table);
+        sg = bl_table_call(t->thread, table, t->token, n);
+    }
+    if (sg == NULL)
+        bl_throw_resource(m, "table_space");
+    return sg;
+}
+
 // The call whose arguments are in the registers; NULL: *step says why.
 static struct bl_subgoal *find_call(struct bl_machine *m, struct bl_pred *p,
                                     enum bl_tabling_step *step) {
     struct bl_tabler *const t = m->tabler;
-    const long n = BL_LIKELY(bl_is_called_plainly(p))
+    // Acquire: pairs with the declaration of the modes.
+    const struct bl_modes *const modes = bl_load_acquire(&p->modes);
+    const long n = BL_LIKELY(modes == NULL && !bl_are_calls_abstracted())
                        ? bl_encode(m, m->x, p->arity, true)
-                       : bl_moded_call(m, p);
+                       : bl_moded_call(m, p, modes);
+    t->modes = modes;
     *step = n == BL_MODED_BOUND ? BL_STEP_MODED : BL_STEP_THROW;
     if (n < 0)
         return NULL;
-    struct bl_subgoal *const sg =
-        bl_table_call(t->thread, p->table, t->token, (size_t)n);
-    if (sg == NULL)
-        bl_throw_resource(m, "table_space");
-    return sg;
+    struct bl_table *const table =
+        BL_LIKELY(modes == NULL) ? bl_load_acquire(&p->table) : modes->table;
+    return frame_of(m, table, (size_t)n);
 }
 
 enum bl_tabling_step bl_tabling_call(struct bl_machine *m, struct bl_pred *p) {
@@ -396,32 +453,15 @@ enum bl_tabling_step bl_tabling_call_absent(struct bl_machine *m,
 
 // ---- new answers
 
-// Also looks for an interrupt: a builtin with many solutions and answers that
-// fail are a loop without a call.
-static bool within_limit(struct bl_machine *m) {
-    // relaxed: bl_machine_poll looks again
-    if (bl_load_relaxed(&m->interrupt) != 0 && !bl_machine_poll(m))
-        return false;
-    if (bl_engine.table_limit == 0 ||
-        bl_table_bytes(bl_engine.space) <= bl_engine.table_limit)
-        return true;
-    bl_throw_resource(m, "table_space");
-    return false;
-}
-
 enum bl_tabling_step bl_tabling_passed(struct bl_machine *m, struct bl_goal *g,
                                        size_t n, uint64_t fresh) {
     struct bl_tabler *const t = m->tabler;
-    const uint64_t before = t->inserted;
     // Somebody else's answer is new to this thread's consumers.
     if (fresh > 0 || g->shared) {
         g->grown = true;
         bl_goal_queue(t, g);
     }
-    t->inserted += n;
-    return before / LIMIT_EVERY == t->inserted / LIMIT_EVERY || within_limit(m)
-               ? BL_STEP_FAIL
-               : BL_STEP_THROW;
+    return weigh(m, n) ? BL_STEP_FAIL : BL_STEP_THROW;
 }
 
 static enum bl_tabling_step insert(struct bl_machine *m, struct bl_goal *g,
@@ -454,7 +494,7 @@ static enum bl_tabling_step insert_terms(struct bl_machine *m,
                                          struct bl_goal *g, const bl_word *vars,
                                          size_t n) {
     const long tokens = bl_encode(m, vars, n, false);
-    if (tokens < 0)
+    if (tokens < 0 || (tokens > FEW && !weigh(m, (uint64_t)tokens)))
         return BL_STEP_THROW;
     return insert(m, g, m->tabler->token, (size_t)tokens);
 }
@@ -464,7 +504,7 @@ static BL_NOINLINE enum bl_tabling_step answer_with_modes(struct bl_machine *m,
                                                           struct bl_goal *g,
                                                           const bl_word *vars,
                                                           size_t n) {
-    if (bl_has_modes(g->pred->modes))
+    if (bl_has_modes(g->modes))
         return bl_moded_answer(m, g, vars, n);
     return n == 0 ? decide(m, g) : insert_terms(m, g, vars, n);
 }
@@ -473,7 +513,7 @@ enum bl_tabling_step bl_tabling_new_answer(struct bl_machine *m) {
     const struct bl_env *const e = m->e;
     struct bl_goal *const g = (struct bl_goal *)(void *)bl_ptr(e->y[0]);
     const size_t n = e->n - 1;
-    if (BL_UNLIKELY(g->pred->modes != NULL))
+    if (BL_UNLIKELY(g->modes != NULL))
         return answer_with_modes(m, g, e->y + 1, n);
     if (BL_UNLIKELY(n == 0))
         return decide(m, g);

@@ -32,11 +32,13 @@
 struct bl_best;
 struct bl_consumer;
 struct bl_kept;
+struct bl_modes;
 
 // An incomplete tabled goal; `user` of its subgoal frame.
 struct bl_goal {
     struct bl_subgoal *sg;
     struct bl_pred *pred;
+    const struct bl_modes *modes; // of its table; NULL: none
     uint64_t dfn;
     uint64_t low;
     struct bl_goal *below;      // next older incomplete goal
@@ -90,6 +92,7 @@ struct bl_tabler {
     } joins, calls;
     struct bl_goal *generator; // the goal whose clauses or consumers run
     uint64_t next_dfn;
+    const struct bl_modes *modes; // of the newest call
     bl_word *token;
     size_t token_capacity;
     size_t token_limit; // of what is being encoded; 0: none
@@ -108,7 +111,9 @@ struct bl_tabler {
     uint64_t waiting;          // waiters of all goals
     struct bl_kept *kept;      // answers whose tables are gone, see kept.h
     bool abolish_soon;         // all tables, once nothing is being evaluated
-    uint64_t suspensions, resumptions, inserted;
+    int asking;                // queries of modes that run, see moded.c
+    uint64_t suspensions, resumptions;
+    uint64_t inserted; // what was put into tables, see tabling.c
 };
 
 // What a step of tabling tells the machine to do.
@@ -130,7 +135,8 @@ enum bl_tabling_step bl_tabling_call_absent(struct bl_machine *m,
                                             struct bl_pred *p);
 // A clause of the generator whose environment is `m->e` came to its end.
 enum bl_tabling_step bl_tabling_new_answer(struct bl_machine *m);
-// `n` answers went to `g`, `fresh` of them new.
+// Answers went to `g`, `fresh` of them new. `n` of them, or for large ones
+// their tokens, count for the limit of the tables.
 enum bl_tabling_step bl_tabling_passed(struct bl_machine *m, struct bl_goal *g,
                                        size_t n, uint64_t fresh);
 // Backtracking into the choice points of tabling; `m->b` is the one.
@@ -181,8 +187,9 @@ bool bl_not_stratified(struct bl_machine *m, const struct bl_goal *of,
 // Consumers of `g` have something to read.
 void bl_goal_queue(struct bl_tabler *t, struct bl_goal *g);
 
-// The call of a subgoal frame as a term on the heap, for messages.
+// The call of a subgoal frame, of a table with these modes, as a term on the
+// heap, for messages.
 BL_MUST_USE bool bl_goal_term(struct bl_machine *m, const struct bl_subgoal *sg,
-                              bl_word *out);
+                              const struct bl_modes *modes, bl_word *out);
 
 #endif

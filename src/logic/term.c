@@ -121,7 +121,9 @@ static bool unify_inside(struct bl_machine *m, bl_word a, bl_word b) {
             stack[depth++] = p[i];
             stack[depth++] = q[i];
         }
-        if (m->tr + n >= m->trail_end && !bl_trail_grow(m))
+        // what was left of terms further out may be bound before the next look
+        const size_t pairs = depth / 2;
+        if (m->tr + pairs >= m->trail_end && !bl_trail_ensure_many(m, pairs))
             return false;
         for (;;) {
             if (depth == 0)

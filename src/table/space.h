@@ -50,7 +50,7 @@ struct bl_shared_calls {
     struct bl_trie_node root;
     _Atomic(struct bl_subgoal_entry *) entries; // all of them
     unsigned views;                             // space.lock
-    bool abolished;                             // space.lock
+    _Atomic uint32_t abolished; // space.lock, release: out of service
 };
 
 struct bl_table_view {

@@ -52,6 +52,13 @@ bl_table_thread_own(const struct bl_table_thread *thread) {
 // meanwhile are not looked at, as bl_table_read_memory does.
 uint64_t bl_table_bytes(struct bl_table_space *space);
 
+// Whether another thread has abolished the shared table that this one sees.
+bool bl_table_is_outdated(struct bl_table_thread *thread,
+                          struct bl_table *table);
+// Gives up what the thread sees of such a table, none of whose calls it is
+// evaluating; its next call sees what the others do.
+void bl_table_renew(struct bl_table_thread *thread, struct bl_table *table);
+
 // The node below which the answer ends. NULL: none yet, or shared.
 BL_INLINE struct bl_trie_node *
 bl_answer_node(const struct bl_subgoal *sg, const uint64_t *tokens, size_t n) {

@@ -82,11 +82,12 @@ static void leave_calls(struct bl_table_thread *thread, struct bl_table *table,
     struct bl_shared_calls *const current = table->calls;
     if (calls != NULL) {
         calls->views--;
-        if (calls->views == 0 && calls->abolished)
+        if (calls->views == 0 && bl_load_relaxed(&calls->abolished))
             dead[0] = calls;
     }
     if (abolish && current != NULL) {
-        current->abolished = true;
+        // Pairs with the acquire of `bl_table_is_outdated`.
+        bl_store_release(&current->abolished, 1);
         table->calls = NULL;
         if (current->views == 0)
             dead[1] = current;
@@ -261,19 +262,37 @@ static bool try_drop_shared(struct bl_table_thread *thread, bool all) {
     return alone && all && pages;
 }
 
+// Frees the view and what only it has; returns what it shared.
+static struct bl_shared_calls *drop_view(struct bl_table_thread *thread,
+                                         struct bl_table_view *view) {
+    struct bl_table *const table = view->table;
+    struct bl_shared_calls *const calls = view->calls;
+    table->design->free_view(thread, view);
+    bl_store_relaxed(view_cell(thread, table, false), NULL);
+    unlist_view(thread, view);
+    bl_memory_free(&thread->own, BL_TYPE_VIEW, 0, view);
+    return calls;
+}
+
+bool bl_table_is_outdated(struct bl_table_thread *thread,
+                          struct bl_table *table) {
+    const struct bl_table_view *const view = bl_view_find(thread, table);
+    return view != NULL && view->calls != NULL &&
+           bl_load_acquire(&view->calls->abolished) != 0;
+}
+
+void bl_table_renew(struct bl_table_thread *thread, struct bl_table *table) {
+    struct bl_table_view *const view = bl_view_find(thread, table);
+    BL_REQUIRE(view != NULL);
+    leave_calls(thread, table, drop_view(thread, view), false);
+}
+
 bool bl_table_abolish(struct bl_table_thread *thread, struct bl_table *table) {
     struct bl_table_view *const view = bl_view_find(thread, table);
     if (view != NULL && is_evaluating(view))
         return false;
-    struct bl_shared_calls *calls = NULL;
-    if (view != NULL) {
-        calls = view->calls;
-        table->design->free_view(thread, view);
-        bl_store_relaxed(view_cell(thread, table, false), NULL);
-        unlist_view(thread, view);
-        bl_memory_free(&thread->own, BL_TYPE_VIEW, 0, view);
-    }
-    leave_calls(thread, table, calls, true);
+    leave_calls(thread, table, view != NULL ? drop_view(thread, view) : NULL,
+                true);
     try_drop_shared(thread, false);
     return true;
 }

@@ -4,6 +4,7 @@
 that are not to be had, files and options that are wrong, long clauses."""
 import argparse
 import pathlib
+import resource
 import select
 import subprocess
 import sys
@@ -91,6 +92,68 @@ def no_threads(c: Command) -> None:
     run = c.run("-g", goal, before=little)
     if run.stdout not in ("resource_error(memory)", "resource_error(threads)"):
         c.same("a crew of none", run.stdout, "resource_error(memory)")
+
+
+def threads_again(c: Command) -> None:
+    """A thread that has no memory to begin with takes nothing from later ones."""
+    if not c.has_room("the size of a program as it is"):
+        return
+    goal = "repeat, read(X), catch(( thread_create(true, T), thread_join(T, S) ), E, S = E), " \
+           "print(S), nl, flush_output, X == end"
+    with subprocess.Popen([c.binary, "-g", goal], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          text=True) as program:
+        def try_one(say: str, want: str) -> None:
+            program.stdin.write(say + ".\n")
+            program.stdin.flush()
+            c.same(f"a thread, {say}", program.stdout.readline(), want + "\n")
+
+        try_one("first", "true")
+        status = pathlib.Path(f"/proc/{program.pid}/status").read_text(encoding="utf-8")
+        size = int(status.split("VmSize:")[1].split()[0]) << 10
+        all_of_it = resource.prlimit(program.pid, resource.RLIMIT_AS)
+        resource.prlimit(program.pid, resource.RLIMIT_AS, (size + (3 << 20), all_of_it[1]))
+        try_one("without_memory", "exception(resource_error)")
+        resource.prlimit(program.pid, resource.RLIMIT_AS, all_of_it)
+        try_one("end", "true")
+
+
+def late_thread(c: Command) -> None:
+    """One that has a name and does not begin yet cannot be joined."""
+    if not c.has_room("as many threads as there may be"):
+        return
+    c.write("late.pl", """
+main :-
+    thread_create(joins, J),
+    findall(T, ( between(1, 255, _), thread_create(thread_get_message(stop), T) ), Ts),
+    thread_send_message(J, go), error_of(thread_create(true, _, [alias(late)])),
+    forall(member(T, Ts), ( thread_send_message(T, stop), thread_join(T, true) )),
+    thread_join(J, true).
+joins :- thread_get_message(go), sleep(0.3), error_of(thread_join(late, _)).
+error_of(G) :- catch(G, error(E, _), ( print(E), nl )).
+""")
+    c.same("a thread too many", c.expect(0, "", "-g", "main", "late.pl"),
+           "permission_error(join,thread,late)\n")
+
+
+def halting(c: Command) -> None:
+    """halt/1 within an evaluation, in any number of threads."""
+    c.write("halting.pl", ":- table p/1, q/0.\np(1).\np(X) :- p(Y), X is Y + 1, "
+                          "( X > 5 -> halt(4) ; X < 9 ).\nq :- p(_), tnot(q).\n")
+    for goal in "p(_)", "q", "catch(findall(X, p(X), _), _, true)":
+        for threads in "1", "3":
+            c.expect(4, "", "-t", threads, "-g", goal, "halting.pl")
+
+
+def calls(c: Command) -> None:
+    """The profile counts calls of facts that are joined with answers, too."""
+    c.write("path.pl", ":- table path/2.\npath(X, Z) :- path(X, Y), edge(Y, Z).\n"
+                       "path(X, Z) :- edge(X, Z).\n"
+                       "edge(X, Y) :- e(X, Y).\ne(1, 2). e(2, 3). e(3, 1).\n"
+                       ":- table way/2.\nway(X, Z) :- way(X, Y), e(Y, Z).\nway(X, Z) :- e(X, Z).\n")
+    for goal, n in ("path(_, _)", 10), ("way(_, _)", 10):
+        run = c.run("--profile", "-g", goal, "path.pl")
+        counts = [line.split()[0] for line in run.stderr.splitlines() if line.endswith(" e/2")]
+        c.same(f"calls of e/2 in {goal}", " ".join(counts), str(n))
 
 
 def no_watch(c: Command) -> None:
@@ -264,6 +327,10 @@ def main() -> int:
         c = Command(args.leaflog, pathlib.Path(folder), args.sanitized)
         full_disk(c)
         no_threads(c)
+        threads_again(c)
+        late_thread(c)
+        halting(c)
+        calls(c)
         no_watch(c)
         not_loaded(c)
         answers(c)

@@ -13,6 +13,9 @@
 %> arithmetic(resource)
 %> length(resource)
 %> call(resource)
+%> declare(resource)
+%> declare_as(resource)
+%> declare_dynamic(resource)
 %> is_list(false)
 %> [1,2,3]
 %> cyclic([f,list,inner]) acyclic([shared,atom,long])
@@ -35,6 +38,10 @@ main :-
     try(arithmetic, _ is S),
     try(length, length(L, _)),
     try(call, call_with_time_limit(0.05, C)),
+    Ps = [declared/1|Ps], Prs = (variant, Prs), Qs = (declared/2, Qs),
+    try(declare, call_with_time_limit(0.05, table(Ps))),
+    try(declare_as, call_with_time_limit(0.05, table(declared/3 as Prs))),
+    try(declare_dynamic, call_with_time_limit(0.05, dynamic(Qs))),
     try(is_list, is_list(L)),
     catch(number(X, _), _, true),
     findall(N, number(a, N), Ns), sort(Ns, Sorted), write(Sorted), nl,

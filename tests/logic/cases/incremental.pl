@@ -16,6 +16,8 @@
 %> nothing [1,5] [1,5]
 %> loads [1,5,6,7] [8]
 %> kept [1]
+%> in part [1,2] [2]
+%> static [1] [1,9]
 :- table reach/2 as incremental, late/1 as (incremental, subsumptive).
 :- dynamic edge/2 as incremental.
 :- dynamic([other/1, more/1], [incremental(true)]).
@@ -32,7 +34,8 @@ main :-
     abolish(edge/2), show,
     assertz(more(1)), catch(late(_), error(E, _), true),
     assertz(edge(1, 4)), assertz(edge(4, 5)), findall(Y, reach(1, Y), L),
-    format("error ~q ~q~n", [E, L]), within, loads, kept.
+    format("error ~q ~q~n", [E, L]), within, loads, kept,
+    in_part, static.
 
 % Within an evaluation neither the clauses change nor the tables.
 :- dynamic d/1 as incremental.
@@ -63,6 +66,22 @@ loads :-
 pair(1, 2).
 first(X) :- pair(X, _), assertz(seen(X)).
 kept :- first(1), retractall(pair(X, X)), first(1), findall(Y, seen(Y), L), format("kept ~w~n", [L]).
+% one that an error ends: what it has erased is gone from the tables too
+half(1).
+half(X) :- X = 2.
+:- dynamic half/1 as incremental.
+:- table part/1.
+part(X) :- half(X).
+in_part :-
+    findall(X, part(X), L), catch(retractall(half(_)), error(permission_error(_, _, _), _), true),
+    findall(X, part(X), M), format("in part ~w ~w~n", [L, M]).
+% as a file that is loaded does, rows drop tables of what was there
+fact(1).
+:- table of_facts/1.
+of_facts(X) :- fact(X).
+static :-
+    findall(X, of_facts(X), L), tmp_file('9\n', F), load_csv(F, fact), delete_file(F),
+    findall(X, of_facts(X), M), format("static ~w ~w~n", [L, M]).
 tmp_file(Text, F) :-
     N is random(1000000000), atom_concat('/tmp/leaflog-incremental-', N, F),
     open(F, write, S), write(S, Text), close(S).
