@@ -17,17 +17,18 @@
 //
 // What one costs is measured by the CPU time of its first touch. Where the
 // kernel reports its free pages, a price is assumed until that much has been
-// earned, or the heap is small no more: right after others have ended huge pages
-// are cheap there too, and not to know it would cost a long run more than one of
-// them. Elsewhere one is touched at once. While it costs no more than base
-// pages do, units are huge at once, and one of eight is measured, more of them
-// while that is news. Where it costs more, a unit for which there is no budget
-// is *deferred*: base pages are advised for it. The heap *buys* it, by
-// MADV_COLLAPSE, when the budget has grown enough, in the order of addresses,
-// so that of a stretch of units there are two mappings and no more. A purchase
-// is a copy too, so it is no measure, but better than none: it tells what the
-// next will take, and where it was cheap, that a first touch is worth its
-// measurement.
+// earned, or the heap is small no more: right after others have ended huge
+// pages are cheap there too, and not to know it would cost a long run more than
+// one of them. Elsewhere one is touched at once.
+//
+// While it costs no more than base pages do, units are huge at once, and one of
+// eight is measured, more of them while that is news. Where it costs more, a
+// unit for which there is no budget is *deferred*: base pages are advised for
+// it. The heap *buys* it, by MADV_COLLAPSE, when the budget has grown enough,
+// in the order of addresses, so that of a stretch of units there are two
+// mappings and no more. A purchase is a copy too, so it is no measure, but
+// better than none: it tells what the next will take, and where it was cheap,
+// that a first touch is worth its measurement.
 //
 // Invariant: `left_ns` is what was earned less what was paid beyond base pages,
 // since the clock of the process began (a fork sets it to zero).
