@@ -18,15 +18,35 @@ from collections import defaultdict
 from peers import middle, ratios, spread
 
 
+def whole_rounds(runs):
+    """The rounds of one program in which all allocators ran: a campaign that
+    was interrupted leaves one in which some did not."""
+    rounds = []
+    for run in runs:
+        last = rounds[-1] if rounds else {}
+        if run["allocator"] in last or any(run["round"] != other["round"]
+                                           for other in last.values()):
+            last = {}
+        if not last:
+            rounds.append(last)
+        last[run["allocator"]] = run
+    return [one for one in rounds if len(one) == max(map(len, rounds))]
+
+
 def load(paths):
     """{program: {allocator: runs by round}}, without the uncounted rounds."""
     found = defaultdict(lambda: defaultdict(list))
     for path in paths:
+        saved = defaultdict(list)
         with open(path, encoding="utf-8") as lines:
             for run in map(json.loads, lines):
                 run["user"] = run["cpu"] - run["system"]
-                if run["round"] > 0:
-                    found[run["program"]][run["allocator"]].append(run)
+                saved[run["program"]].append(run)
+        for program, runs in saved.items():
+            for one in whole_rounds(runs):
+                for name, run in one.items():
+                    if run["round"] > 0:
+                        found[program][name].append(run)
     return found
 
 
