@@ -59,6 +59,11 @@ def read_case(path: pathlib.Path) -> Case:
     return case
 
 
+def is_threaded(path: pathlib.Path) -> bool:
+    text = path.read_text(encoding="utf-8")
+    return any(word in text for word in ("thread", "concurrent", "mutex"))
+
+
 def configurations(case: Case) -> list[list[str]]:
     if not case.designs:
         return [["-t", str(n)] if n > 1 else [] for n in case.threads]
@@ -93,8 +98,11 @@ def main() -> int:
     parser.add_argument("leaflog")
     parser.add_argument("cases", type=pathlib.Path)
     parser.add_argument("--only", default="")
+    parser.add_argument("--threaded", action="store_true",
+                        help="only cases in which several threads run")
     args = parser.parse_args()
-    paths = [p for p in sorted(args.cases.glob("*.pl")) if args.only in p.name]
+    paths = [p for p in sorted(args.cases.glob("*.pl"))
+             if args.only in p.name and (not args.threaded or is_threaded(p))]
     failures = 0
     for path in paths:
         case = read_case(path)

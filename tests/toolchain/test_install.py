@@ -86,7 +86,8 @@ def test_a_cmake_that_is_too_old_is_told(tree: Path, tmp_path: Path) -> None:
     (tmp_path / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.10)\nproject(old NONE)\n"
         "set(CMAKE_VERSION 3.12.4)\nfind_package(bigleaf REQUIRED)\n")
-    ended = run("cmake", "-S", tmp_path, "-B", tmp_path / "out", f"-DCMAKE_PREFIX_PATH={tree}")
+    ended = run("cmake", "-G", "Ninja", "-S", tmp_path, "-B", tmp_path / "out",
+                f"-DCMAKE_PREFIX_PATH={tree}")
     assert ended.status == 1 and "it takes CMake 3.13 or later" in " ".join(ended.err.split())
 
 
@@ -233,7 +234,8 @@ def test_nothing_of_the_runtime_is_left_to_a_linker(tmp_path: Path) -> None:
 
 def test_folders_of_the_install_are_relative(tmp_path: Path) -> None:
     """Else what is installed would look for the rest in places that are none."""
-    ended = run("cmake", "-S", SOURCE, "-B", tmp_path, "-DCMAKE_INSTALL_LIBDIR=/opt/lib")
+    ended = run("cmake", "-G", "Ninja", "-S", SOURCE, "-B", tmp_path,
+                "-DCMAKE_INSTALL_LIBDIR=/opt/lib")
     assert ended.status == 1
     assert "CMAKE_INSTALL_LIBDIR=/opt/lib: must be relative" in " ".join(ended.err.split())
 
