@@ -35,11 +35,6 @@ void bl_keep_clause(struct bl_pred *p, struct bl_clause *c) {
     p->old++;
 }
 
-static bool is_builtin(const struct bl_pred *p, const char *name,
-                       uint32_t arity) {
-    return p->functor == bl_functor(bl_atom_str(name), arity);
-}
-
 static bool goes_through(const struct bl_choice *b, const struct bl_pred *p) {
     const bl_word op = *b->alt;
     if (op == BL_OP_RETRY_CLAUSE || op == BL_OP_RETRY_DYNAMIC)
@@ -47,8 +42,8 @@ static bool goes_through(const struct bl_choice *b, const struct bl_pred *p) {
     if (op != BL_OP_RETRY_MORE)
         return false;
     const struct bl_pred *const builtin = (void *)bl_ptr(b->arg[b->n - 2]);
-    return is_builtin(builtin, "clause", 2) ||
-           is_builtin(builtin, "retract", 1);
+    return builtin->functor == BL_FN(clause_2) ||
+           builtin->functor == BL_FN(retract_1);
 }
 
 static bool is_read(const struct bl_pred *p) {
