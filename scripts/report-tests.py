@@ -3,16 +3,17 @@
 """Adds up what ctest left in its JUnit files and prints the closing lines.
 
 usage: report-tests.py [--must-run FILE] JUNIT.xml...
-       report-tests.py --failures JUNIT.xml...
+
+Of each failed test it prints what tells most of its output: the lines that
+speak of a fault, and the last ones. It stands at the end of all runs, where a
+record that is cut keeps it, and in place of ctest's --output-on-failure, since
+a sanitizer may print without end.
 
 With --must-run each line of FILE is a name pattern (as of a shell); a test
 that matches one and was skipped is a failure, and so is a pattern that no
 test matches. Behind a pattern the word "whole" asks for more: a module of pytest
 or unittest that ran without some of its cases, in all of the builds, was
 skipped. Exit status 1 on any failure, and where no test ran.
-
-With --failures it prints what tells most of each failed test's output: the
-lines that speak of a fault, and the last ones.
 """
 
 import argparse
@@ -105,12 +106,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--must-run", type=Path, metavar="FILE")
     parser.add_argument("junit", type=Path, nargs="*")
-    parser.add_argument("--failures", action="store_true")
     options = parser.parse_args()
-    if options.failures:
-        for path in options.junit:
-            print_failures(path)
-        return
+    for path in options.junit:
+        print_failures(path)
     results = [r for path in options.junit for r in read_results(path)]
     passed = [test for test, status in results if status in (PASSED, PARTLY)]
     failed = [test for test, status in results if status == FAILED]

@@ -3,6 +3,7 @@
 """The command line of leaflog from outside: output that nobody takes, threads
 that are not to be had, files and options that are wrong, long clauses."""
 import argparse
+import os
 import pathlib
 import resource
 import select
@@ -11,6 +12,7 @@ import sys
 import tempfile
 
 LOST = "leaflog: cannot write to standard output: "
+NO_MEMORY = "leaflog: the machine has no memory left for this program\n"
 FULL = LOST + "No space left on device\n"
 
 
@@ -79,17 +81,40 @@ def no_threads(c: Command) -> None:
     c.expect(0, "", "-g", "true", before=little)
     said = "leaflog: error: out of threads: the limit of this run is reached\n"
     for goal in "true", "(repeat, fail)":
-        c.expect(2, said, "-t", "200", "-g", goal, before=little)
+        run = c.run("-t", "200", "-g", goal, before=little)
+        # those that there are may be the first to ask for what is left
+        if (run.returncode, run.stderr) != (3, NO_MEMORY):
+            c.same(f"{goal} by 200 threads", f"{run.returncode} {run.stderr}", f"2 {said}")
+    lone_threads(c)
+    crew_of_none(c)
+
+
+def lone_threads(c: Command) -> None:
+    """Of those that nobody joins a line tells that they could not begin."""
     goal = "forall(between(1, 90, _), " \
            "catch(thread_create(sleep(0.3), _, [detached(true)]), _, true)), sleep(0.2)"
-    run = c.run("-g", goal, before=little)
+    said = "leaflog: error: out of memory: a thread could not begin"
+    # what a limit leaves the last one may be enough, or too little for its stack
+    for limit in range(400_000, 412_000, 1500):
+        run = c.run("-g", goal, before=f"ulimit -v {limit};")
+        if run.returncode != 0 or run.stderr:
+            break
     c.same("threads that nobody joins", sorted({str(run.returncode), *run.stderr.splitlines()}),
-           ["0", "leaflog: error: out of memory: a thread could not begin"])
-    # nor does anybody wait for them
-    goal = "forall(between(1, 90, _), " \
-           "catch(thread_create(sleep(2), _, [detached(true)]), _, true)), " \
-           "catch(concurrent_forall(true, true), error(E, _), true), print(E)"
-    run = c.run("-g", goal, before=little)
+           ["0", said])
+
+
+def crew_of_none(c: Command) -> None:
+    """Work for other threads is an error where none is to be had, even if some
+    end later. One begins at a time: one that cannot would leave room, and late."""
+    c.write("crew.pl", """
+main :- thread_self(Me), repeat, \\+ begins(Me), !,
+    catch(concurrent_forall(true, true), error(E, _), true), print(E).
+begins(Me) :-
+    catch(thread_create(( thread_send_message(Me, begun), sleep(20) ), _, [detached(true)]),
+          _, fail),
+    thread_get_message(Me, begun, [timeout(3)]).
+""")
+    run = c.run("-g", "main", "crew.pl", before="ulimit -v 400000;")
     if run.stdout not in ("resource_error(memory)", "resource_error(threads)"):
         c.same("a crew of none", run.stdout, "resource_error(memory)")
 
@@ -269,7 +294,7 @@ def no_memory(c: Command) -> None:
     c.expect(0, "", "-g", "true", before=few)
     for goal in ("repeat, assertz(p(a, f(b))), fail",
                  "repeat, findall(Y, between(1, 100000, Y), L), assertz(q(L)), fail"):
-        out = c.expect(3, "leaflog: the machine has no memory left for this program\n",
+        out = c.expect(3, NO_MEMORY,
                        "--memory=100M", "-g", f"write(begun), {goal}", before=few)
         c.same(goal, out, "begun")
 
@@ -324,7 +349,7 @@ def main() -> int:
     parser.add_argument("--sanitized", action="store_true")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        c = Command(args.leaflog, pathlib.Path(folder), args.sanitized)
+        c = Command(os.path.abspath(args.leaflog), pathlib.Path(folder), args.sanitized)
         full_disk(c)
         no_threads(c)
         threads_again(c)
