@@ -11,6 +11,7 @@
 # Exit status: 0 built; 3 the machine lacks something.
 set -eu
 
+mkdir -p "${1:-.}"
 into=$(readlink -f "${1:-.}")
 cd "$(dirname "$0")/../.."
 version=$(sed -n 's/^project(bigleaf VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
