@@ -8,7 +8,7 @@
 # Who hands them out to others sets DEBFULLNAME and DEBEMAIL: the address that
 # stands in the packages otherwise is nobody's.
 #
-# Exit status: 0 built; 3 the machine lacks something.
+# Exit status: 0 built; 1 not built; 3 the machine lacks something.
 set -eu
 
 mkdir -p "${1:-.}"
