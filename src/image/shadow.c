@@ -604,3 +604,28 @@ const char *bl_shadow_clean(const char *root, uint64_t seconds,
     bl_os_close(directory);
     return wrong;
 }
+
+struct count {
+    int directory;
+    uint64_t bytes;
+};
+
+static bool count_one(const char *name, void *context) {
+    struct count *c = context;
+    struct bl_file_facts facts;
+    if (facts_of(c->directory, name, &facts))
+        c->bytes += facts.allocated;
+    return true;
+}
+
+uint64_t bl_shadow_bytes(const char *root) {
+    char path[BL_SHADOW_PATH];
+    struct count c = {.directory = bl_shadow_directory(root, path)
+                                       ? bl_file_open_directory(path)
+                                       : -ENAMETOOLONG};
+    if (c.directory < 0)
+        return 0;
+    bl_file_list(c.directory, count_one, &c);
+    bl_os_close(c.directory);
+    return c.bytes;
+}
