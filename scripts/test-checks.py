@@ -205,6 +205,18 @@ run_tests release"""
             self.assertEqual(report.read_results(Path(folder) / "junit.xml"),
                              [("a", "partly")])
 
+    def test_a_file_may_lie_in_one_of_several_places(self):
+        script = r"""eval "$(sed -n '/^probe_holds()/,/^}/p' "$1")"
+mkdir -p a/x b; : >a/x/gmp.h; : >'b/z.h'
+for probe in file:gmp.h,*/*/gmp.h file:a/*.h,b/*.h file:gmp.h,?/gmp.h; do
+    if probe_holds "$probe"; then echo yes; else echo no; fi
+done"""
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run(
+                ["sh", "-eu", "-c", script, "sh", str(tree.ROOT / "dev")],
+                cwd=folder, text=True, stdout=subprocess.PIPE, check=True)
+        self.assertEqual(done.stdout, "yes\nyes\nno\n")
+
     def test_an_environment_whose_python_is_gone_is_made_again(self):
         script = r"""mkdir -p bench build/bench-venv/bin
 echo x | tee bench/requirements.txt >build/bench-venv/made-of

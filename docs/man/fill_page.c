@@ -25,18 +25,32 @@ static void put_word(const char *s, char dash) {
     }
 }
 
-static void option(const char *key, const char *value, const char *help) {
+// What holds where the option is not given, or the variable not `set`.
+static void option(const char *key, const char *value, const char *help,
+                   const char *initial) {
     fputs(".TP\n\\fB\\-\\-", stdout);
     put_word(key, '-');
     printf("=\\fI%s\\fR\n", value);
     put_word(help, 0);
-    fputs(".\n", stdout);
+    printf(initial[0] ? " (%s if not given).\n" : ".\n", initial);
 }
 
-static void variable(const char *name, const char *value, const char *help) {
+static void variable(const char *name, const char *value, const char *help,
+                     const char *initial) {
     printf(".TP\n\\fB%s\\fR=\\fI%s\\fR\n", name, value);
     put_word(help, 0);
-    fputs(".\n", stdout);
+    printf(initial[0] ? " (%s if not set).\n" : ".\n", initial);
+}
+
+static const char *on_or_off(int on) { return on ? "on" : "off"; }
+
+// That word of "auto|off|on".
+static const char *choice(const char *words, int place) {
+    static char word[32];
+    while (place-- > 0)
+        words = strchr(words, '|') + 1;
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(words, "|"), words);
+    return word;
 }
 
 static int is_offered(const char *name) {
@@ -46,16 +60,15 @@ static int is_offered(const char *name) {
 static void put_options(void) {
 #define BL_SWITCH(key, name, initial, help)                                    \
     if (is_offered(name))                                                      \
-        option(#key, "on|off", help);
+        option(#key, "on|off", help, on_or_off(initial));
 #define BL_CHOICE(key, name, initial, choices, help)                           \
-    option(#key, choices, help);
+    option(#key, choices, help, choice(choices, initial));
 #define BL_NUMBER(key, name, initial, low, high, help)                         \
-    option(#key, "NUMBER",                                                     \
-           help " (" VALUE(initial) " if not given, at most " #high ")");
+    option(#key, "NUMBER", help "; at most " #high, VALUE(initial));
 #define BL_PATH(key, name, help)                                               \
     if (is_offered(name))                                                      \
-        option(#key, "FILE", help);
-#define BL_FOLDER(key, name, help) option(#key, "DIR", help);
+        option(#key, "FILE", help, "");
+#define BL_FOLDER(key, name, help) option(#key, "DIR", help, "");
 #include "base/options.def"
 #undef BL_SWITCH
 #undef BL_CHOICE
@@ -65,14 +78,14 @@ static void put_options(void) {
 }
 
 static void put_environment(void) {
-#define BL_SWITCH(key, name, initial, help) variable(name, "on|off", help);
+#define BL_SWITCH(key, name, initial, help)                                    \
+    variable(name, "on|off", help, on_or_off(initial));
 #define BL_CHOICE(key, name, initial, choices, help)                           \
-    variable(name, choices, help);
+    variable(name, choices, help, choice(choices, initial));
 #define BL_NUMBER(key, name, initial, low, high, help)                         \
-    variable(name, "NUMBER",                                                   \
-             help " (" VALUE(initial) " if not set, at most " #high ")");
-#define BL_PATH(key, name, help) variable(name, "FILE", help);
-#define BL_FOLDER(key, name, help) variable(name, "DIR", help);
+    variable(name, "NUMBER", help "; at most " #high, VALUE(initial));
+#define BL_PATH(key, name, help) variable(name, "FILE", help, "");
+#define BL_FOLDER(key, name, help) variable(name, "DIR", help, "");
 #include "base/options.def"
 #undef BL_SWITCH
 #undef BL_CHOICE

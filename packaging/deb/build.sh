@@ -8,9 +8,10 @@
 # Who hands them out to others sets DEBFULLNAME and DEBEMAIL: the address that
 # stands in the packages otherwise is nobody's.
 #
-# Exit status: 0 built; 3 the machine lacks something.
+# Exit status: 0 built; 1 not built; 3 the machine lacks something.
 set -eu
 
+mkdir -p "${1:-.}"
 into=$(readlink -f "${1:-.}")
 cd "$(dirname "$0")/../.."
 version=$(sed -n 's/^project(bigleaf VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)

@@ -18,7 +18,7 @@ HERE=$(dirname "$(readlink -f "$0")")
 INTO=
 SOURCE=
 FULL=no
-readonly TOOLS='gawk bison make patch xz'
+readonly TOOLS='gawk bison make cc patch xz'
 readonly PACKAGES='glibc-source gawk bison make gcc patch xz-utils'
 
 usage() {
@@ -86,6 +86,16 @@ has_tools() {
     done
 }
 
+install_packages() {
+    # shellcheck disable=SC2086 # a list
+    DEBIAN_FRONTEND=noninteractive \
+        apt-get install -y -q $PACKAGES >>"$LOG" 2>&1
+}
+
+fetch_lists() {
+    apt-get update -q >>"$LOG" 2>&1
+}
+
 find_source() {
     look_for_source
     if [ -n "$SOURCE" ] && has_tools; then
@@ -95,9 +105,8 @@ find_source() {
         lack "needs packages: apt-get install $PACKAGES"
     fi
     say "installing $PACKAGES"
-    # shellcheck disable=SC2086 # a list
-    DEBIAN_FRONTEND=noninteractive \
-        apt-get install -y -q $PACKAGES >"$LOG" 2>&1 ||
+    # A fresh machine has no lists of packages, or old ones.
+    install_packages || { fetch_lists && install_packages; } ||
         lack "apt-get install $PACKAGES failed (log: $LOG)"
     look_for_source
     [ -n "$SOURCE" ] ||
@@ -140,7 +149,7 @@ compile_malloc() {
 
 apply() {
     patch -s -p1 -d "$WORK/$name" <"$PATCH" >>"$LOG" 2>&1 ||
-        lack "$PATCH: does not apply to $name (log: $LOG)"
+        lack "$PATCH: is of glibc 2.36, does not fit $name (log: $LOG)"
 }
 
 # The object of the same name in the system's libc.a must offer and need what

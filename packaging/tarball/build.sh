@@ -15,6 +15,7 @@ set -eu
     exit 2
 }
 build=$(readlink -f "$1")
+mkdir -p "${2:-.}"
 into=$(readlink -f "${2:-.}")
 root=$(readlink -f "$(dirname "$0")/../..")
 version=$(sed -n 's/^project(bigleaf VERSION \([0-9.]*\).*/\1/p' \

@@ -114,6 +114,7 @@ def main() -> int:
         print(__doc__, file=sys.stderr)
         return 2
     into = Path(sys.argv[2] if len(sys.argv) > 2 else ".")
+    into.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
         lay_out(Path(sys.argv[1]), Path(scratch))
         wheel = Wheel(into)

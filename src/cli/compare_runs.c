@@ -5,6 +5,7 @@
 //
 #include "cli/compare.h"
 #include "cli/input.h"
+#include "cli/scratch.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,6 +8,7 @@
 
 #define FREE_BLOCKS_WISHED 32 // 64 MiB
 #define SMALL_LIMIT (256 * BL_MIB)
+#define MANY_SHADOWS ((int64_t)(256 * BL_MIB))
 
 const char *const bl_level_names[] = {"ok", "note", "missing"};
 
@@ -157,6 +158,11 @@ static void find_rest(struct bl_findings *f, const struct bl_machine *m) {
              "/dev/shm is mounted noexec: text cannot be shared there");
     else if (m->shm == 1)
         find(f, BL_LEVEL_OK, NULL, "/dev/shm can hold program text");
+    if (m->shadow_bytes >= MANY_SHADOWS)
+        find(f, BL_LEVEL_NOTE, "bigleaf doctor --clean",
+             "copies of program text take %lld MiB of memory; those that "
+             "nobody used for a week go when the next is made",
+             (long long)m->shadow_bytes >> 20);
     if (m->seccomp > 0)
         find(f, BL_LEVEL_NOTE, NULL,
              "a seccomp filter is in force; what it allows was tried below");

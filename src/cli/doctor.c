@@ -7,6 +7,7 @@
 #include "cli/align.h"
 #include "cli/json.h"
 #include "cli/request.h"
+#include "image/shadow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -76,6 +77,7 @@ static void json_facts(struct bl_json *j, const struct bl_machine *m) {
     json_known(j, "overcommit", m->overcommit);
     json_known(j, "shm", m->shm);
     json_known(j, "shm_noexec", m->shm_noexec);
+    json_known(j, "shadow_bytes", m->shadow_bytes);
     json_known(j, "seccomp", m->seccomp);
     json_known(j, "hypervisor", m->hypervisor);
     json_known(j, "page_reporting", m->page_reporting);
@@ -127,8 +129,11 @@ static int examine_machine(const char *root, bool json) {
     struct bl_probe probe;
     struct bl_findings findings;
     bl_machine_read(&machine, root ? root : "");
-    if (!root)
+    if (!root) {
+        machine.shadow_bytes =
+            (int64_t)bl_shadow_bytes(getenv("BIGLEAF_SHADOW_DIR"));
         bl_machine_probe(&probe);
+    }
     bl_diagnose(&machine, root ? NULL : &probe, &findings);
     if (json)
         json_findings(&machine, root ? NULL : &probe, &findings);

@@ -13,6 +13,7 @@
 #include "cli/inject.h"
 #include "cli/lines.h"
 #include "cli/sampler.h"
+#include "cli/scratch.h"
 #include "image/place.h"
 #include "os/bystander.h"
 
@@ -154,54 +155,15 @@ static void use_streams(const struct bl_streams *streams) {
         dup2(streams->err, 2);
 }
 
-static bool make_file(char *name) {
-    const int fd = mkostemp(name, O_CLOEXEC | O_APPEND);
-    if (fd >= 0)
-        close(fd);
-    return fd >= 0;
-}
-
-static bool make_folder(char *name) { return mkdtemp(name) != NULL; }
-
-// By its full path: who writes there may run in another folder.
-static char *make_scratch(bool (*make)(char *name)) {
-    const char *places[] = {getenv("TMPDIR"), "/tmp", "/var/tmp", "/dev/shm"};
-    char place[PATH_MAX];
-    for (size_t i = 0; i < BL_ARRAY_LEN(places); i++) {
-        if (!places[i] || !realpath(places[i], place))
-            continue;
-        char *name = bl_xprintf("%s/bigleaf-XXXXXX", place);
-        if (make(name))
-            return name;
-        free(name);
-    }
-    return NULL;
-}
-
-char *bl_scratch_file(void) { return make_scratch(make_file); }
-
-char *bl_scratch_folder(void) { return make_scratch(make_folder); }
-
 // The file that processes write their lines to, in a folder of its own that
 // goes with it: what outlives this command would make a file alone anew.
-static char *make_lines(void) {
-    char *folder = bl_scratch_folder();
-    char *lines = folder ? bl_xprintf("%s/lines", folder) : NULL;
+static char *make_lines(const struct bl_scratch_folder *folder) {
+    char *lines = folder->path ? bl_xprintf("%s/lines", folder->path) : NULL;
     const int fd =
         lines ? open(lines, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
     if (fd >= 0)
         close(fd);
-    free(folder);
     return lines;
-}
-
-static void remove_lines(char *lines) {
-    if (!lines)
-        return;
-    unlink(lines);
-    *strrchr(lines, '/') = '\0';
-    rmdir(lines);
-    free(lines);
 }
 
 // The child's half. The pipe closes at a successful exec; otherwise it carries
@@ -396,7 +358,8 @@ int bl_launch(const struct bl_launch *what, struct bl_result *out) {
                               .mechanism_failed = what->plan->failed,
                               .mechanism_why = bl_xstrdup(what->plan->why)};
     signals_take(&signals);
-    char *lines = make_lines();
+    struct bl_scratch_folder folder = bl_scratch_folder_make();
+    char *lines = make_lines(&folder);
     struct watch w = {.signals = &signals};
     sigemptyset(&w.taken);
     bl_bystander_begin(&w.bystander); // there before anybody sends a signal
@@ -414,7 +377,8 @@ int bl_launch(const struct bl_launch *what, struct bl_result *out) {
     bl_bystander_end(&w.bystander);
     out->wall = (double)(bl_now_us() - before) / 1e6;
     bl_lines_collect(out, lines, getenv("BIGLEAF_REPORT"));
-    remove_lines(lines);
+    free(lines);
+    bl_scratch_folder_remove(&folder);
     if (out->pid > 0)
         take_pending(&w);
     // What has ended the program was to end this command, whatever it is.

@@ -108,9 +108,4 @@ int bl_launch_exec(const struct bl_command *command,
 // Whoever started this command had the signal ignored, as nohup(1) does.
 bool bl_signal_is_ignored(int signal);
 
-// Makes an empty file, or folder, of a new name below TMPDIR or where else
-// there is room for such; NULL: no folder can be written.
-char *bl_scratch_file(void);
-char *bl_scratch_folder(void);
-
 #endif

@@ -9,9 +9,21 @@
 
 // `name` as the table writes it has '_' where the user writes '-'.
 #define BL_SWITCH(key, NAME, fallback, text)                                   \
-    {{#key, 0, "on|off", false, text}, NAME, BL_KIND_SWITCH, "on|off", 0, 0, 0},
+    {{#key, 0, "on|off", false, text},                                         \
+     NAME,                                                                     \
+     BL_KIND_SWITCH,                                                           \
+     "on|off",                                                                 \
+     0,                                                                        \
+     1,                                                                        \
+     fallback},
 #define BL_CHOICE(key, NAME, fallback, words, text)                            \
-    {{#key, 0, words, false, text}, NAME, BL_KIND_CHOICE, words, 0, 0, 0},
+    {{#key, 0, words, false, text},                                            \
+     NAME,                                                                     \
+     BL_KIND_CHOICE,                                                           \
+     words,                                                                    \
+     0,                                                                        \
+     0,                                                                        \
+     fallback},
 #define BL_NUMBER(key, NAME, fallback, least, most, text)                      \
     {{#key, 0, "NUMBER", false, text},                                         \
      NAME,                                                                     \
@@ -273,6 +285,31 @@ static void help_option_line(FILE *out, const struct bl_option *o) {
     }
 }
 
+// NULL: none that a word would say. To be freed.
+static char *default_word(const struct bl_runtime_option *r) {
+    const char *word = r->choices;
+    if (r->kind == BL_KIND_NUMBER)
+        return bl_xprintf("%lu", (unsigned long)r->initial);
+    if (r->kind == BL_KIND_SWITCH)
+        return bl_xstrdup(r->initial ? "on" : "off");
+    if (r->kind != BL_KIND_CHOICE)
+        return NULL;
+    for (uint64_t i = 0; i < r->initial; i++)
+        word = strchr(word, '|') + 1;
+    return bl_xprintf("%.*s", (int)strcspn(word, "|"), word);
+}
+
+static void help_runtime_option(FILE *out, const struct bl_runtime_option *r) {
+    struct bl_option shown = r->option;
+    char *word = default_word(r);
+    char *help = word ? bl_xprintf("%s (default %s)", shown.help, word) : NULL;
+    if (help)
+        shown.help = help;
+    help_option_line(out, &shown);
+    free(help);
+    free(word);
+}
+
 void bl_help_command(FILE *out, const struct bl_command *command) {
     fprintf(out, "usage: bigleaf %s %s\n\n%s\n", command->name,
             command->synopsis, command->summary);
@@ -281,7 +318,7 @@ void bl_help_command(FILE *out, const struct bl_command *command) {
         help_option_line(out, o);
     for (size_t i = 0; i < BL_ARRAY_LEN(all_runtime_options); i++) {
         if (command->runtime_options && is_offered(&all_runtime_options[i]))
-            help_option_line(out, &all_runtime_options[i].option);
+            help_runtime_option(out, &all_runtime_options[i]);
     }
     help_option_line(out, &help_option);
     if (command->more[0])

@@ -25,7 +25,7 @@ struct bl_runtime_option {
     const char *variable;
     enum bl_option_kind kind;
     const char *choices;         // words with '|' between
-    uint64_t low, high, initial; // of a number
+    uint64_t low, high, initial; // of a number; initial: of a choice its place
 };
 
 // Where the parser stands.

@@ -77,6 +77,28 @@ static char *find_library(void) {
     return bl_installed_library(LIBRARY);
 }
 
+#if defined(__x86_64__)
+#define SYSTEM_LOADER "/lib64/ld-linux-x86-64.so.2"
+#else
+#define SYSTEM_LOADER "/lib/ld-linux-aarch64.so.1"
+#endif
+// A version of glibc that its loader names among its own, too.
+#define LOADER_VERSION "2.34"
+
+// Of the program or, where it has no loader, of what it starts: a library that
+// is preloaded and finds not all that it needs in the libc ends the program.
+static bool has_too_old_glibc(const struct bl_program *p) {
+    const char *loader = p->interpreter ? p->interpreter : SYSTEM_LOADER;
+    if (p->runtime || (p->interpreter && p->tunable) ||
+        access(loader, R_OK) != 0 ||
+        bl_program_contains(loader, "GLIBC_" LOADER_VERSION))
+        return false;
+    char *library = find_library();
+    const bool needed = bl_program_contains(library, "GLIBC_" LOADER_VERSION);
+    free(library);
+    return needed;
+}
+
 // Why the library cannot be preloaded; NULL: it can.
 static char *library_fault(const char *path) {
     struct bl_program library;
@@ -315,6 +337,13 @@ static bool plan_bigleaf(const struct bl_request *request,
                       "the program's libc is musl, the runtime needs glibc");
         return false;
     }
+    const bool too_old = has_too_old_glibc(p);
+    if (too_old && p->kind != BL_PROGRAM_STATIC) {
+        plan_injected(request, p, plan,
+                      "the program's glibc is older than " LOADER_VERSION
+                      ", which this build of the runtime needs");
+        return false;
+    }
     if (p->sanitized) {
         decide(plan, BL_MECHANISM_NONE, true,
                bl_xstrdup("the program brings its own malloc, a sanitizer's, "
@@ -337,7 +366,7 @@ static bool plan_bigleaf(const struct bl_request *request,
     else
         decide(plan, BL_MECHANISM_BIGLEAF, false,
                bl_xstrdup("preloaded, ahead of the program's libc"));
-    return !p->runtime;
+    return !p->runtime && !too_old;
 }
 
 int bl_plan_make(const struct bl_command *command,

@@ -5,6 +5,7 @@
 //
 #include "cli/flame.h"
 #include "cli/installed.h"
+#include "cli/scratch.h"
 #include "cli/tlb.h"
 #include "tlb/emulate.h"
 
@@ -24,7 +25,7 @@ struct run {
     const struct bl_tlb_request *request;
     struct bl_tlb_geometry geometry;
     char *geometry_text;
-    char *directory; // of the profiles
+    struct bl_scratch_folder folder; // of the profiles
     char *plugin;
     struct bl_emulator emulator;
     struct bl_misses misses;
@@ -36,7 +37,7 @@ static int find_emulator(struct run *r) {
                                            ? "x86_64"
                                            : "aarch64");
     char *path = NULL;
-    char *directory = bl_xprintf("dir=%s", r->directory);
+    char *directory = bl_xprintf("dir=%s", r->folder.path);
     char *every =
         bl_xprintf("every=%llu", (unsigned long long)r->request->every);
     const char *const words[] = {directory, every};
@@ -114,8 +115,9 @@ static int take_geometry(struct run *r) {
 
 // A folder for the profiles, with the geometry in it.
 static int make_directory(struct run *r) {
-    r->directory = bl_scratch_folder();
-    char *path = r->directory ? bl_xprintf("%s/geometry", r->directory) : NULL;
+    r->folder = bl_scratch_folder_make();
+    char *path =
+        r->folder.path ? bl_xprintf("%s/geometry", r->folder.path) : NULL;
     FILE *out = path ? fopen(path, "we") : NULL;
     const bool fine = out && fputs(r->geometry_text, out) >= 0;
     const bool whole = out && fclose(out) == 0 && fine;
@@ -131,10 +133,10 @@ static int make_directory(struct run *r) {
 static void each_file(const struct run *r,
                       void (*each)(void *context, const char *path),
                       void *context) {
-    DIR *folder = opendir(r->directory);
+    DIR *folder = opendir(r->folder.path);
     struct dirent *entry;
     while (folder && (entry = readdir(folder))) {
-        char *path = bl_xprintf("%s/%s", r->directory, entry->d_name);
+        char *path = bl_xprintf("%s/%s", r->folder.path, entry->d_name);
         if (entry->d_name[0] != '.')
             each(context, path);
         free(path);
@@ -152,17 +154,8 @@ static void count_file(void *number, const char *path) {
     ++*(size_t *)number;
 }
 
-static void remove_file(void *nothing, const char *path) {
-    (void)nothing;
-    unlink(path);
-}
-
 static void clean(struct run *r) {
-    if (r->directory) {
-        each_file(r, remove_file, NULL);
-        rmdir(r->directory);
-    }
-    free(r->directory);
+    bl_scratch_folder_remove(&r->folder);
     free(r->geometry_text);
     free(r->plugin);
     bl_misses_free(&r->misses);
@@ -203,7 +196,7 @@ static int no_profile(const struct run *r) {
         bl_say(r->request->command,
                "no room for what is counted in %s: set TMPDIR to a folder that "
                "has some, or raise the limit on files (ulimit -f)",
-               r->directory);
+               r->folder.path);
     else
         bl_say(r->request->command,
                "%s has not run the plug-in %s: it must be QEMU 4.2 or later, "

@@ -17,11 +17,13 @@ static const uint64_t unused_seconds[] = {7 * 24 * 3600, 24 * 3600, 3600};
 // than two ago may change again with the same time stamp.
 #define SETTLED_MS 20
 #define CLEAN_WAIT_MS 2000
-#define SEAL_MAGIC UINT64_C(0x32304c41534c42) // "BLSAL02"
+#define PATH_BYTES 1024 // a longer one counts as not known
+#define SEAL_MAGIC UINT64_C(0x33304c41534c42) // "BLSAL03"
 
 // All fields are 64 bits wide: no padding, so bytes can be summed and written.
 struct seal {
     uint64_t magic;
+    uint64_t source_path; // its sum; 0: not known. No part of the name
     uint64_t source_device;
     uint64_t source_inode;
     uint64_t source_size;
@@ -39,16 +41,25 @@ struct seal {
 };
 _Static_assert(sizeof(struct seal) % sizeof(uint64_t) == 0, "no padding");
 
-static uint64_t hash_bytes(uint64_t h, const void *bytes, size_t n) {
+static uint64_t sum_of(const void *bytes, size_t n) {
     const unsigned char *p = bytes;
+    uint64_t h = UINT64_C(0xcbf29ce484222325);
     for (size_t i = 0; i < n; i++)
         h = (h ^ p[i]) * UINT64_C(0x100000001b3);
     return h;
 }
 
 static uint64_t seal_sum(const struct seal *s) {
-    return hash_bytes(UINT64_C(0xcbf29ce484222325), s,
-                      offsetof(struct seal, sum));
+    return sum_of(s, offsetof(struct seal, sum));
+}
+
+// Of the path that the file has, however it was named; 0: not known. Away from
+// its callers, whose stack may be small.
+__attribute__((noinline)) static uint64_t path_sum(int fd) {
+    char path[PATH_BYTES];
+    bl_file_path(fd, path, sizeof path);
+    const size_t n = bl_str_len(path, sizeof path);
+    return n ? sum_of(path, n) : 0;
 }
 
 static bool same_time(struct bl_file_time a, struct bl_file_time b) {
@@ -229,6 +240,7 @@ static const char *publish(int directory, const struct names *names,
     if (told < 0 || !is_ours(&facts))
         return "the shadow was changed while it was made";
     seal_source(source, &seal);
+    seal.source_path = path_sum(source->fd);
     seal.shadow_device = facts.device;
     seal.shadow_inode = facts.inode;
     seal.shadow_size = facts.size;
@@ -307,7 +319,16 @@ static bool is_seal(const char *name, char shadow[256]) {
 struct upgrade {
     int directory;
     const struct bl_file_facts *now; // of the source
+    uint64_t path;                   // its sum
 };
+
+// Written anew, or replaced under its name by another file, as linkers do.
+static bool is_outdated(const struct seal *s, const struct upgrade *u) {
+    if (is_of_file(s, u->now))
+        return !is_of_contents(s, u->now);
+    return u->path && s->source_path == u->path &&
+           s->source_device == u->now->device;
+}
 
 static bool remove_if_outdated(const char *name, void *context) {
     const struct upgrade *u = context;
@@ -319,18 +340,18 @@ static bool remove_if_outdated(const char *name, void *context) {
     if (fd < 0)
         return true;
     bl_os_close(fd);
-    if (is_of_file(&seal, u->now) && !is_of_contents(&seal, u->now)) {
+    if (is_outdated(&seal, u)) {
         bl_file_unlink_at(u->directory, name);
         bl_file_unlink_at(u->directory, shadow);
     }
     return true;
 }
 
-// What was made of the file before it was written anew serves no start any
-// more, and running programs keep what they map.
+// What was made of the file before serves no start any more, and running
+// programs keep what they map.
 static void remove_outdated(int directory,
                             const struct bl_shadow_source *source) {
-    struct upgrade u = {directory, &source->facts};
+    struct upgrade u = {directory, &source->facts, path_sum(source->fd)};
     bl_file_list(directory, remove_if_outdated, &u);
 }
 
@@ -582,4 +603,29 @@ const char *bl_shadow_clean(const char *root, uint64_t seconds,
     }
     bl_os_close(directory);
     return wrong;
+}
+
+struct count {
+    int directory;
+    uint64_t bytes;
+};
+
+static bool count_one(const char *name, void *context) {
+    struct count *c = context;
+    struct bl_file_facts facts;
+    if (facts_of(c->directory, name, &facts))
+        c->bytes += facts.allocated;
+    return true;
+}
+
+uint64_t bl_shadow_bytes(const char *root) {
+    char path[BL_SHADOW_PATH];
+    struct count c = {.directory = bl_shadow_directory(root, path)
+                                       ? bl_file_open_directory(path)
+                                       : -ENAMETOOLONG};
+    if (c.directory < 0)
+        return 0;
+    bl_file_list(c.directory, count_one, &c);
+    bl_os_close(c.directory);
+    return c.bytes;
 }

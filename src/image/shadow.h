@@ -91,5 +91,7 @@ struct bl_shadow_census {
 // them. NULL, or why not.
 const char *bl_shadow_clean(const char *root, uint64_t seconds,
                             struct bl_shadow_census *out);
+// What this user's shadows and their seals take. Makes no directory.
+uint64_t bl_shadow_bytes(const char *root);
 
 #endif

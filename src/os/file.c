@@ -101,6 +101,17 @@ void bl_file_program_path(char *path, size_t capacity) {
     path[n > 0 ? n : 0] = '\0';
 }
 
+void bl_file_path(int fd, char *path, size_t capacity) {
+    char link[40];
+    struct bl_text t;
+    bl_text_init(&t, link, sizeof link);
+    bl_text_str(&t, "/proc/self/fd/");
+    bl_text_u64(&t, (uint64_t)fd);
+    const long n =
+        bl_syscall4(SYS_readlinkat, AT_FDCWD, link, path, capacity - 1);
+    path[n > 0 && (size_t)n < capacity - 1 ? n : 0] = '\0';
+}
+
 int bl_file_open_directory(const char *path) {
     return open_at(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
 }

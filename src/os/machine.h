@@ -70,7 +70,8 @@ struct bl_machine {
     uint64_t address_limit;   // RLIMIT_AS
     int shm;                  // /dev/shm is there: 0 or 1
     int shm_noexec;
-    int seccomp; // 0 none, 1 strict, 2 filter
+    int64_t shadow_bytes; // of copies of program text; who asks fills it in
+    int seccomp;          // 0 none, 1 strict, 2 filter
     int hypervisor;
     int page_reporting; // free pages go back to the hypervisor
     int ptrace_scope;

@@ -322,7 +322,8 @@ static void read_elsewhere(struct bl_machine *m, const char *root) {
 void bl_machine_read(struct bl_machine *out, const char *root) {
     *out = (struct bl_machine){.address_limit = BL_NO_LIMIT,
                                .shm = BL_UNKNOWN,
-                               .shm_noexec = BL_UNKNOWN};
+                               .shm_noexec = BL_UNKNOWN,
+                               .shadow_bytes = BL_UNKNOWN};
     out->proc = exists(root, "/proc/self/status");
     out->sys = exists(root, "/sys/kernel");
     if (root[0])

@@ -139,6 +139,35 @@ def test_manual_page_names_the_variables() -> None:
     assert "BL_" not in text  # a default by its name in the source
 
 
+def defaults() -> dict[str, str]:
+    """Of those variables whose values are words or numbers."""
+    text = (SOURCE / "src/base/options.def").read_text()
+    delay = re.search(r"define BL_PURGE_DELAY_MS (\d+)", (SOURCE / "src/base/base.h").read_text())
+    row = r'^BL_(\w+)\(\w+, "(\w+)",\s+(\w+),\s+(?:"([^"]*)",)?'
+    found = {}
+    for kind, name, value, words in re.findall(row, text, re.MULTILINE):
+        value = value.replace("BL_PURGE_DELAY_MS", delay[1])
+        if kind == "SWITCH":
+            value = ["off", "on"][int(value)]
+        if kind == "CHOICE":
+            value = words.split("|")[int(value)]
+        found[name] = value
+    return found
+
+
+def test_help_and_manual_pages_tell_the_defaults(bigleaf: Bigleaf) -> None:
+    entries = re.split(r"\.TP\n", (MAN / "libbigleaf.7").read_text())
+    given = re.split(r"\n {6}--", help_of(bigleaf, "run"))
+    assert {"BIGLEAF", "BIGLEAF_PAGES", "BIGLEAF_PURGE_DELAY_MS"} <= set(defaults())
+    for variable, value in defaults().items():
+        name = variable.removeprefix("BIGLEAF_").lower().replace("_", "-")
+        page, = (e for e in entries if e.startswith(f"\\fB{variable}\\fR="))
+        assert f"({value} if not set)" in page, variable
+        if variable != "BIGLEAF":
+            option, = (g for g in given if g.startswith(f"{name}="))
+            assert f"(default {value})" in " ".join(option.split()), variable
+
+
 def completions(*words: str, cwd: Path | None = None) -> set[str]:
     """As after these words, of which the last is not yet whole."""
     script = (

@@ -332,6 +332,24 @@ def test_a_folder_that_cannot_be_cleaned_is_named(
     assert one_line(ended.err) == said
 
 
+def test_copies_of_text_that_take_much_are_told(
+    bigleaf: Bigleaf, tmp_path: Path
+) -> None:
+    folder = tmp_path / f"bigleaf-{os.geteuid()}"
+    env = {"BIGLEAF_SHADOW_DIR": str(tmp_path)}
+    assert json.loads(bigleaf("doctor", "--json", env=env).out)["shadow_bytes"] == 0
+    assert not folder.exists()
+    folder.mkdir(mode=0o700)
+    with (folder / "program").open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, 257 << 20)
+    ended = bigleaf("doctor", env=env)
+    assert "copies of program text take 257 MiB" in ended.out
+    assert "mend: bigleaf doctor --clean\n" in ended.out
+    file = folder / "program"
+    file.write_bytes(b"x" * 4096)
+    assert "copies of program text" not in bigleaf("doctor", env=env).out
+
+
 def test_program_is_described(bigleaf: Bigleaf, library: str) -> None:
     assert "dynamic, 64-bit" in bigleaf("doctor", "sh").out
     ended = bigleaf("doctor", "--json", "sh")

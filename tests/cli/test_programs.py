@@ -143,3 +143,28 @@ def test_setuid_program_says_so(
     report = report_of(bigleaf, tmp_path, str(program), "4", "exit")
     assert report["mechanisms"]["heap"] == "none"
     assert "setuid" in report["mechanisms"]["heap_reason"]
+
+
+def test_a_glibc_that_is_too_old_is_not_preloaded(
+    bigleaf: Bigleaf, library: str, tmp_path: Path
+) -> None:
+    """Whose loader would end the program: told by a loader of its own, in which
+    no newer version is named."""
+    needs = b"GLIBC_2.34" in Path(library).read_bytes()
+    if not needs or not shutil.which("cc"):
+        pytest.skip("no cc, or this build of the runtime needs no newer glibc")
+    loader, source, program = (tmp_path / n for n in ("loader", "program.c", "program"))
+    system = Path("/lib64/ld-linux-x86-64.so.2")
+    if not system.exists():
+        pytest.skip(f"no {system}")
+    old = system.read_bytes().replace(b"GLIBC_2.34", b"GLIBC_2.4x")
+    loader.write_bytes(old.replace(b"malloc.hugetlb", b"malloc.hugexxx"))
+    source.write_text("int main(void) { return 0; }")
+    line = ("cc", source, "-o", program, f"-Wl,--dynamic-linker={loader}")
+    subprocess.run(line, check=True)
+    ended = bigleaf("run", "--dry-run", program)
+    assert (ended.status, "LD_PRELOAD" in ended.out) == (0, False), ended
+    assert "older than 2.34" in ended.out
+    told = bigleaf("doctor", "--json", program).out
+    assert '"heap":"injected"' in told or '"heap":"none"' in told
+    assert "LD_PRELOAD" in bigleaf("run", "--dry-run", "sh").out

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -330,6 +332,46 @@ def test_no_temporary_file_is_left(
     bigleaf("compare", "-n", "1", "true", env=env)
     bigleaf("run", "--report", "no-such-program", env=env)
     assert list(folder.iterdir()) == []
+
+
+def test_what_a_killed_command_left_goes_with_the_next(
+    bigleaf: Bigleaf, tmp_path: Path
+) -> None:
+    own = dict(bigleaf.environment(), TMPDIR=str(tmp_path))
+    words = (COMMAND, "run", "--heap=none", "--report=/dev/null", "--", "sleep", "60")
+
+    def folders() -> set[Path]:
+        return set(tmp_path.iterdir())
+
+    def started() -> tuple[subprocess.Popen[bytes], Path]:
+        before = folders()
+        process = subprocess.Popen(words, env=own, start_new_session=True)
+        until = time.monotonic() + 30
+        while not any((new := f) and (f / "lines").exists() for f in folders() - before):
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        return process, new
+
+    def report() -> None:
+        bigleaf("run", "--heap=none", "--report=/dev/null", "true", env={"TMPDIR": str(tmp_path)})
+
+    killed, left = started()
+    killed.kill()
+    killed.wait()
+    os.killpg(killed.pid, signal.SIGKILL)
+    alive, kept = started()
+    other = tmp_path / "bigleaf-run-others"
+    other.mkdir()
+    report()
+    assert folders() == {left, kept, other}  # may yet be locked
+    for folder in folders():
+        os.utime(folder, (1e9, 1e9))
+    until = time.monotonic() + 30
+    while folders() != {kept} and time.monotonic() < until:  # it may be dying
+        report()
+    assert folders() == {kept}
+    os.killpg(alive.pid, signal.SIGKILL)
+    alive.wait()
 
 
 MAPPER = r"""

@@ -294,6 +294,29 @@ def rebuilds(checks: Checks, subject: Subject) -> None:
             subject.check(checks, root, "written anew")
         left = [p.name for p in root.glob("bigleaf-*/*")]
         checks.expect(len(left) == 2, f"{subject.name}: written anew: one shadow, its seal: {left}")
+        copies(checks, root, subject, data)
+
+
+def copies(checks: Checks, root: Path, subject: Subject, data: bytes) -> None:
+    """Another file under its name, as linkers put it there, leaves none of the
+    old one's either; one of the same name elsewhere keeps its own."""
+    elsewhere = subject.program.parent / "elsewhere"
+    elsewhere.mkdir()
+    other = elsewhere / subject.program.name
+    shutil.copy(subject.program, other)
+    for place in (elsewhere, subject.program.parent):  # by a path that both have
+        subprocess.run([*run_command(), f"./{other.name}"], env=environment(root), check=True,
+                       cwd=place, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    checks.expect(len(shadows(root)) == 2, f"{subject.name}: each place has its own shadow")
+    for _ in range(3):
+        new = elsewhere / "new"
+        new.write_bytes(data)
+        new.chmod(0o755)
+        new.rename(subject.program)
+        subject.check(checks, root, "replaced")
+    left = len(shadows(root))
+    checks.expect(left == 2, f"{subject.name}: replaced: one shadow, and the other's: {left}")
+    shutil.rmtree(elsewhere)
 
 
 def crowd(checks: Checks, subject: Subject) -> None:

@@ -231,6 +231,25 @@ def test_no_network_is_said(workshop: Workshop) -> None:
     fails(workshop, 1, "127.0.0.1:9/tiny 1", "URL can't contain control characters")
 
 
+def test_a_mirror_of_debian_may_be_named(workshop: Workshop, tmp_path: Path) -> None:
+    place = tmp_path / "mirror/pool/main/t/tiny"
+    place.mkdir(parents=True)
+    archive = shutil.copy(workshop.archive, place / "tiny_1.orig.tar.gz")
+    sums = hashlib.sha256(Path(archive).read_bytes()).hexdigest()
+    dsc = place / "tiny_1-2.dsc"
+    dsc.write_text(f"Source: tiny\nChecksums-Sha256:\n {sums} 99 tiny_1.orig.tar.gz\n")
+    workshop.write(sha256=hashlib.sha256(dsc.read_bytes()).hexdigest())
+    recipe = workshop.recipes / "tiny.toml"
+    source = 'kind = "debian"\npackage = "tiny"\nversion = "1:1-2"'
+    recipe.write_text(re.sub(r'kind = .*\nurl = .*', source, recipe.read_text()))
+    mirror = f"BIGLEAF_DEBIAN=file://{tmp_path}/%s"
+    ended = workshop("--variant", "plain", "tiny", before=("env", mirror % "none"))
+    assert ended.status == 1
+    assert "BIGLEAF_DEBIAN may name a mirror" in ended.err.splitlines()[-1]
+    ended = workshop("--variant", "plain", "tiny", before=("env", mirror % "mirror/"))
+    assert ended.status == 0, ended
+
+
 def test_a_killed_build_leaves_nothing_for_long(workshop: Workshop) -> None:
     left = workshop.cache / "work/tiny-plain-99999999"
     (left / "tree").mkdir(parents=True)

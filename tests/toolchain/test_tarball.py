@@ -14,12 +14,12 @@ from conftest import BUILD, SOURCE, run
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("tarball")
-    made = run(SOURCE / "packaging/tarball/build.sh", BUILD, folder)
+    made = run(SOURCE / "packaging/tarball/build.sh", BUILD, folder / "new/folder")
     if made.status == 3:
         pytest.skip(made.err.strip())
     assert made.status == 0, made
-    assert run("tar", "-xf", made.out.strip(), "-C", folder).status == 0
-    return next(p for p in folder.iterdir() if p.is_dir())
+    assert run("tar", "-xf", made.out.strip(), "-C", folder / "new").status == 0
+    return next((folder / "new").glob("bigleaf-*"))
 
 
 def test_the_commands_run_in_an_empty_root(

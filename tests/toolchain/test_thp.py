@@ -16,7 +16,7 @@ import pytest
 from conftest import COMMAND, SOURCE, doctor, run
 
 SCRIPT = SOURCE / "packaging/glibc/thp-libc.sh"
-TOOLS = ("gawk", "bison", "make", "patch", "xz")
+TOOLS = ("gawk", "bison", "make", "cc", "patch", "xz")
 # Says how much of its memory is on huge pages, in KiB: all, then huge.
 PROGRAM = """
 #include <pthread.h>
@@ -163,6 +163,21 @@ def test_each_tool_is_looked_for(
     assert ended.status == 3
     assert ended.err.startswith("== installing ")
     assert (tmp_path / "asked").exists()
+
+
+def test_lists_of_packages_are_fetched_where_there_are_none(
+    root_of: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "programs/apt-get").write_text(
+        f'#!/bin/sh\necho "$1" >>{tmp_path}/told\n[ "$1" = update ]\n')
+    for tool in TOOLS:  # what the machine has: all but the first
+        (tmp_path / "programs" / tool).unlink(missing_ok=True)
+        if tool != TOOLS[0]:
+            (tmp_path / "programs" / tool).symlink_to("/bin/true")
+    ended = run("sh", SCRIPT, env=root_of)
+    assert ended.status == 3
+    assert "apt-get install glibc-source" in ended.err.splitlines()[-1]
+    assert (tmp_path / "told").read_text().split() == ["install", "update", "install"]
 
 
 def test_help_needs_no_home() -> None:

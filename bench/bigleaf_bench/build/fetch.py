@@ -2,7 +2,8 @@
 """Sources: fetched once, checked, and kept by their checksum.
 
     debian  a source package by the checksum of its .dsc or of each file, from
-            the mirrors that apt uses here; deb-src lines are not needed
+            the mirror that BIGLEAF_DEBIAN names, else those that apt uses here;
+            deb-src lines are not needed
     pypi    a source distribution, from the index that pip uses
     crate   a Rust package that carries C sources; BIGLEAF_CRATES says from where
     url     a tarball
@@ -51,10 +52,13 @@ def check(file: Path, wanted: str, place: str) -> None:
 
 
 def mirrors() -> list[str]:
-    """What apt is configured with, in its order."""
+    """The one that is named, else what apt is configured with, in its order."""
+    named = os.environ.get("BIGLEAF_DEBIAN")
+    if named:
+        return [named.rstrip("/")]
     if not shutil.which("apt-get"):
-        raise Lacking("apt-get: not found; a Debian source package is fetched from the mirror "
-                      "that apt uses")
+        raise Lacking("apt-get: not found, from whose mirror a Debian source package would come: "
+                      "name one of Debian's in BIGLEAF_DEBIAN")
     done = subprocess.run(
         ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages"],
         capture_output=True, text=True, check=False)
@@ -75,7 +79,8 @@ def download(url: str, file: Path) -> None:
         part.unlink(missing_ok=True)
 
 
-def kept(name: str, wanted: str, urls: list[str]) -> Path:
+def kept(name: str, wanted: str, urls: list[str],
+         remedy: str = "is there a network, and a proxy set?") -> Path:
     """The file of this checksum, from the cache or the first URL that has it."""
     file = cache.sources() / wanted[:16] / name
     if file.exists() and sha256(file) == wanted:
@@ -100,7 +105,7 @@ def kept(name: str, wanted: str, urls: list[str]) -> Path:
             file.unlink()
             raise
         return file
-    raise NotFetched(f"{reasons[0]}; is there a network, and a proxy set?")
+    raise NotFetched(f"{reasons[0]}; {remedy}")
 
 
 def pool(package: str) -> str:
@@ -117,10 +122,11 @@ def spellings(base: str, name: str) -> list[str]:
 def debian(source: dict) -> list[Path]:
     """The source package's files: those that the recipe lists, or those of its .dsc."""
     package, version = source["package"], source["version"].split(":")[-1]
+    remedy = "is there a network, and a proxy set? BIGLEAF_DEBIAN may name a mirror of Debian"
     bases = [f"{mirror}/{quote(pool(package), safe='/+')}" for mirror in mirrors()]
 
     def get(name: str, wanted: str) -> Path:
-        return kept(name, wanted, [u for base in bases for u in spellings(base, name)])
+        return kept(name, wanted, [u for base in bases for u in spellings(base, name)], remedy)
 
     if "files" in source:
         return [get(name, wanted) for name, wanted in source["files"].items()]
