@@ -22,7 +22,7 @@
 
 #define FILE_NAME "bigleaf-XXXXXX"
 #define FOLDER_NAME "bigleaf-run-XXXXXX"
-#define YOUNG_SECONDS 60
+#define YOUNG_SECONDS (24 * 3600)
 
 static bool make_file(char *name) {
     const int fd = mkostemp(name, O_CLOEXEC | O_APPEND);

@@ -278,8 +278,7 @@ static bool current_call(struct bl_machine *m, const struct bl_subgoal *sg,
     struct bl_table *const table = bl_subgoal_table(sg);
     const struct bl_pred *const p = bl_table_user(table);
     const struct bl_modes *const modes = bl_load_acquire(&p->modes);
-    *known =
-        table == (modes != NULL ? modes->table : bl_load_acquire(&p->table));
+    *known = table == bl_modes_table(p, modes);
     return !*known || bl_goal_term(m, sg, modes, out);
 }
 

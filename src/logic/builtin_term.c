@@ -89,13 +89,16 @@ static int unify_with_occurs_check_2(struct bl_machine *m, bl_word *a) {
         bl_untrail(m, mark);
         return m->ball != NULL ? BL_THROW : BL_FAIL;
     }
-    for (const bl_word *p = mark; p < m->tr; p++) {
-        if (occurs_in(m, *p)) {
-            bl_untrail(m, mark);
-            return m->ball != NULL ? BL_THROW : BL_FAIL;
-        }
-    }
-    return BL_TRUE;
+    if (m->tr == mark)
+        return BL_TRUE;
+    // Of one variable, that it is in its value is the only way to a cycle; of
+    // several, one may lead into the cycle of another.
+    const bool one = m->tr - mark == 1;
+    const int r = one ? (occurs_in(m, *mark) ? BL_FAIL : BL_TRUE)
+                      : bl_is_acyclic(m, a[0]);
+    if (r != BL_TRUE)
+        bl_untrail(m, mark);
+    return m->ball != NULL ? BL_THROW : r;
 }
 
 static int identical_2(struct bl_machine *m, bl_word *a) {

@@ -88,8 +88,7 @@ static struct bl_table *make_table(struct bl_pred *p, int design) {
 }
 
 struct bl_table *bl_pred_table(const struct bl_pred *p) {
-    const struct bl_modes *const modes = bl_load_acquire(&p->modes);
-    return modes != NULL ? modes->table : bl_load_acquire(&p->table);
+    return bl_modes_table(p, bl_load_acquire(&p->modes));
 }
 
 bool bl_pred_changes_table(const struct bl_pred *p, int design,

@@ -206,6 +206,28 @@ static bool get_buffers(struct collector *c, const struct bl_machine *m) {
     return c->value != NULL;
 }
 
+// What is read from the top, where a marked cell tells that the word below is
+// its old value, is written from the top, and moved down at the end.
+size_t bl_tidy_trail(struct bl_machine *m) {
+    bl_word *const base = m->b->tr;
+    bl_word *const top = m->tr;
+    bl_word *to = top;
+    for (bl_word *tr = top; tr > base;) {
+        const bl_word w = *--tr;
+        const bool assigned = bl_tag(w) != BL_REF;
+        tr -= assigned;
+        if (bl_ptr(w) >= m->b->h)
+            continue;
+        *--to = w;
+        if (assigned)
+            *--to = *tr;
+    }
+    const size_t kept = (size_t)(top - to);
+    memmove(base, to, kept * sizeof(bl_word));
+    m->tr = base + kept;
+    return (size_t)(to - base);
+}
+
 size_t bl_collect(struct bl_machine *m, uint32_t arity) {
     struct collector c = {.from = m->b->h, .end = m->h};
     const size_t size = (size_t)(c.end - c.from);
@@ -225,6 +247,7 @@ size_t bl_collect(struct bl_machine *m, uint32_t arity) {
     memcpy(c.from, c.to, c.used * sizeof(bl_word));
     m->h = c.from + c.used;
     m->collections++;
+    (void)bl_tidy_trail(m);
     free(c.to);
     return c.used < size ? size - c.used : 0;
 }

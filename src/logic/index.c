@@ -176,6 +176,18 @@ void bl_index_free(struct bl_index *ix) {
     free(ix);
 }
 
+// A clause that matches every key stands in each key's list. Few such clauses
+// do no harm, but in a large predicate the lists take no more than so many
+// places beside those of an index without any.
+#define SHARED_PLACES ((size_t)1 << 20)
+
+static bool has_too_many(const struct bl_index *ix, size_t variables,
+                         size_t clauses) {
+    return variables > 4 &&
+           (variables * 8 > clauses ||
+            variables * ix->keys > SHARED_PLACES + 16 * clauses);
+}
+
 // NULL where the index would not tell clauses apart.
 static struct bl_index *build(struct bl_pred *p, uint32_t arg,
                               uint32_t places) {
@@ -198,12 +210,12 @@ static struct bl_index *build(struct bl_pred *p, uint32_t arg,
         const bl_word key = clause_key(ix, c);
         if (key != 0)
             slot_add(NULL, ix, key, c, true);
-        else if (++variables > 4 && variables * 8 > n)
+        else if (has_too_many(ix, ++variables, n))
             break;
         else
             add_to_all(ix, c);
     }
-    if (ix->keys < 2 || (variables > 4 && variables * 8 > n)) {
+    if (ix->keys < 2 || has_too_many(ix, variables, n)) {
         bl_index_free(ix);
         return NULL;
     }

@@ -84,9 +84,10 @@ foldl(G, L, M, N, O, A0, A) :- '$foldl'(L, M, N, O, G, A0, A).
 
 % ---- solutions in another order, or fewer of them
 
-call_nth(G, N) :- integer(N), !, '$nth_answer'(G, K), K =:= N, !.
+call_nth(G, N) :- integer(N), !, '$from_one'(N), '$nth_answer'(G, K), K =:= N, !.
 call_nth(G, N) :- '$nth_answer'(G, N).
 '$nth_answer'(G, N) :- S = count(0), call(G), arg(1, S, N0), N is N0 + 1, nb_setarg(1, S, N).
+'$from_one'(N) :- ( N >= 1 -> true ; throw(error(domain_error(not_less_than_one, N), _)) ).
 offset(K, G) :- '$nth_answer'(G, N), N > K.
 distinct(G) :- distinct(G, G).
 distinct(W, G) :- findall(W-G, G, L), '$first_of_each'(L, t, Ps), '$member'(W-G, Ps).

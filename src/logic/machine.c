@@ -240,6 +240,18 @@ enum { SCRATCH_KEPT = 1 << 20 }; // words, after an error
 // A segment so small is not worth the work.
 #define COLLECT_FROM ((size_t)512 * 1024)
 
+// As with the heap: where little was freed the trail grows as well.
+static bool tidy_trail(struct bl_machine *m) {
+    const size_t segment = (size_t)(m->tr - m->b->tr);
+    const size_t freed = bl_tidy_trail(m);
+    const char *const top = (const char *)(m->tr + 2 * TRAIL_MARGIN);
+    if (freed > segment / 4 || bl_area_grow(m, &m->trail_area, top) ||
+        freed > segment / 16)
+        return true;
+    bl_throw_resource(m, "memory");
+    return false;
+}
+
 bool bl_machine_call_event(struct bl_machine *m, uint32_t arity) {
     const size_t segment = (size_t)(m->h - m->b->h);
     const bool full =
@@ -248,6 +260,8 @@ bool bl_machine_call_event(struct bl_machine *m, uint32_t arity) {
         m->collect_every != 0 && m->inferences % m->collect_every == 0;
     size_t freed = 0;
     m->collect_soon = false;
+    if (m->tr >= m->trail_end && !tidy_trail(m))
+        return false;
     if (full || asked)
         freed = bl_collect(m, arity);
     // little was freed: grow as well, so that collections stay rare

@@ -41,6 +41,13 @@ struct bl_modes {
     } arg[]; // of each argument
 };
 
+// What calls of the predicate look at under these modes, which are its own;
+// NULL: it was never tabled.
+BL_INLINE struct bl_table *bl_modes_table(const struct bl_pred *p,
+                                          const struct bl_modes *modes) {
+    return BL_LIKELY(modes == NULL) ? bl_load_acquire(&p->table) : modes->table;
+}
+
 // Calls of all predicates are, by a flag.
 BL_INLINE bool bl_are_calls_abstracted(void) {
     // relaxed: a flag set by another thread counts sooner or later

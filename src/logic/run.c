@@ -138,12 +138,11 @@ BL_INLINE bool cut_to(struct bl_machine *m, struct bl_choice *b) {
     return fine;
 }
 
-// The choice point just above level `b` shall have no further solution.
-static void disarm(struct bl_machine *m, const struct bl_choice *level) {
+// The choice point just above the level shall have no further solution.
+static void disarm(const struct bl_choice *level) {
     static const bl_word no_more[] = {BL_OP_TRUST_ELSE, BL_OP_FAIL};
-    struct bl_choice *b = m->b;
-    while (b->prev != level)
-        b = b->prev;
+    struct bl_choice *const b = bl_choice_end(level);
+    BL_ASSERT(b->prev == level);
     b->alt = no_more;
 }
 
@@ -642,7 +641,7 @@ CUT_TO:
     pc += 2;
     NEXT;
 SOFT_CUT:
-    disarm(m, bl_level_choice(m, m->e->y[pc[1]]));
+    disarm(bl_level_choice(m, m->e->y[pc[1]]));
     pc += 2;
     NEXT;
 

@@ -407,9 +407,7 @@ static struct bl_subgoal *find_call(struct bl_machine *m, struct bl_pred *p,
     *step = n == BL_MODED_BOUND ? BL_STEP_MODED : BL_STEP_THROW;
     if (n < 0)
         return NULL;
-    struct bl_table *const table =
-        BL_LIKELY(modes == NULL) ? bl_load_acquire(&p->table) : modes->table;
-    return frame_of(m, table, (size_t)n);
+    return frame_of(m, bl_modes_table(p, modes), (size_t)n);
 }
 
 enum bl_tabling_step bl_tabling_call(struct bl_machine *m, struct bl_pred *p) {
