@@ -529,6 +529,11 @@ static struct bl_answer_chunk *ensure_chunk(struct bl_memory *memory,
     return chunk;
 }
 
+bool bl_answers_begin(struct bl_memory *memory, struct bl_answers *answers) {
+    return bl_load_relaxed(&answers->last) != NULL ||
+           ensure_chunk(memory, answers, 1) != NULL;
+}
+
 bool bl_answers_append(struct bl_memory *memory, struct bl_answers *answers,
                        const struct bl_trie_node *parent, uint64_t token,
                        struct bl_answer_place *place) {
