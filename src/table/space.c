@@ -124,12 +124,7 @@ void bl_table_detach(struct bl_table_thread *thread) {
     pthread_mutex_lock(&space->lock);
     unlist_thread(thread);
     leave_number(space, thread->number);
-    if (space->thread_count == 0) {
-        bl_retired_hand_over(&space->orphans, &thread->retired);
-        bl_retired_flush(&thread->retired);
-    } else {
-        bl_retired_hand_over(&thread->retired, &space->orphans);
-    }
+    bl_retired_leave(&thread->retired);
     bl_memory_merge(&space->ended, &thread->common);
     space->ended_locks.taken += bl_load_relaxed(&thread->locks_taken);
     space->ended_locks.failed += bl_load_relaxed(&thread->locks_failed);

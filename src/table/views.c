@@ -250,10 +250,8 @@ static bool try_drop_shared(struct bl_table_thread *thread, bool all) {
     const bool pages = space->options.alloc == BL_ALLOC_PAGES;
     pthread_mutex_lock(&space->lock);
     const bool alone = space->thread_count == 1;
-    if (alone) {
-        bl_retired_hand_over(&space->orphans, &thread->retired);
+    if (alone)
         bl_retired_flush(&thread->retired);
-    }
     if (alone && all && pages)
         drop_shared_pools(thread);
     if (alone && all && !pages)

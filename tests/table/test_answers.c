@@ -7,6 +7,7 @@
 #include "naive.h"
 #include "table/table.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -194,6 +195,54 @@ static void replaced_sets_are_freed(struct bench *b) {
     bl_table_check(resting);
     bl_table_detach(resting);
     bl_table_detach(idle);
+}
+
+// A call of its own with so many answers, all below one node.
+static void grow_a_set(struct bench *b, struct bl_table_thread *thread,
+                       uint64_t call, uint64_t answers) {
+    const uint64_t tokens[] = {number(call), 2};
+    struct bl_subgoal *const sg = bl_table_call(thread, b->table, tokens, 2);
+    for (uint64_t i = 1; i <= answers; i++) {
+        const uint64_t token = number(i);
+        assert_int_eq(bl_answer_insert(thread, sg, &token, 1), BL_ANSWER_NEW);
+    }
+}
+
+// Threads come and go, each of which replaces few sets, while another one only
+// is there.
+static void sets_of_ended_threads_are_freed(struct bench *b) {
+    enum { THREADS = 200 };
+    for (uint64_t i = 1; i <= THREADS; i++) {
+        struct bl_table_thread *const thread = bl_table_attach(b->space);
+        grow_a_set(b, thread, i, 300);
+        bl_table_detach(thread);
+    }
+    expect_size_lt(blocks_of(b, BL_TYPE_LEAVES), THREADS + 70);
+}
+
+// Looks at the list of threads, which who frees replaced sets begins with.
+static uint64_t looks;
+
+int __real_pthread_mutex_trylock(pthread_mutex_t *mutex);
+int __wrap_pthread_mutex_trylock(pthread_mutex_t *mutex);
+
+int __wrap_pthread_mutex_trylock(pthread_mutex_t *mutex) {
+    looks++;
+    return __real_pthread_mutex_trylock(mutex);
+}
+
+// A thread at work that makes no further call keeps all that the others
+// replace; they do not go through it over and over.
+static void kept_sets_are_not_gone_through_often(struct bench *b) {
+    struct bl_table_thread *const other = bl_table_attach(b->space);
+    grow_a_set(b, other, 1, 1);
+    looks = 0;
+    for (uint64_t i = 2; i <= 3000; i++)
+        grow_a_set(b, b->thread, i, 100);
+    expect_size_lt(looks, 60);
+    bl_table_detach(other);
+    (void)bl_table_abolish_all(b->thread);
+    expect_size_eq(blocks_of(b, BL_TYPE_LEAVES), 0);
 }
 
 // A set turns wide at any size, and loses nothing.
@@ -533,6 +582,8 @@ FOR_EACH_VARIANT(tokens_of_all_widths)
 FOR_EACH_VARIANT(keys_keep_one_answer)
 FOR_EACH_VARIANT(kinds_are_told_apart)
 FOR_EACH_VARIANT(replaced_sets_are_freed)
+FOR_EACH_VARIANT(sets_of_ended_threads_are_freed)
+FOR_EACH_VARIANT(kept_sets_are_not_gone_through_often)
 FOR_EACH_VARIANT(large_sets_turn_wide)
 FOR_EACH_VARIANT(strides_do_not_explode)
 FOR_EACH_VARIANT(abolition_frees_every_block)
