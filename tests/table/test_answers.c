@@ -245,6 +245,19 @@ static void kept_sets_are_not_gone_through_often(struct bench *b) {
     expect_size_eq(blocks_of(b, BL_TYPE_LEAVES), 0);
 }
 
+// Also where each has a block of its own.
+static void wide_answers_take_one_block(struct bench *b) {
+    struct bl_subgoal *const sg = call_of(b, 1);
+    for (uint64_t i = 1; i <= 100; i++) {
+        const uint64_t token = number(i) | (uint64_t)1 << 40;
+        assert_int_eq(bl_answer_insert(b->thread, sg, &token, 1),
+                      BL_ANSWER_NEW);
+    }
+    expect_size_le(blocks_of(b, BL_TYPE_CHUNK), 100);
+    expect_size_eq(bl_answer_count(sg), 100);
+    (void)bl_table_check(b->thread);
+}
+
 // A set turns wide at any size, and loses nothing.
 static void large_sets_turn_wide(struct bench *b) {
     static const uint64_t sizes[] = {100, 500, 1500, 1950, 2040, 3000, 6000};
@@ -584,6 +597,7 @@ FOR_EACH_VARIANT(kinds_are_told_apart)
 FOR_EACH_VARIANT(replaced_sets_are_freed)
 FOR_EACH_VARIANT(sets_of_ended_threads_are_freed)
 FOR_EACH_VARIANT(kept_sets_are_not_gone_through_often)
+FOR_EACH_VARIANT(wide_answers_take_one_block)
 FOR_EACH_VARIANT(large_sets_turn_wide)
 FOR_EACH_VARIANT(strides_do_not_explode)
 FOR_EACH_VARIANT(abolition_frees_every_block)
