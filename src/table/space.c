@@ -14,8 +14,16 @@
 
 // ---- space
 
+static bool are_options(const struct bl_table_options *o) {
+    return (unsigned)o->design <= BL_TABLE_FS &&
+           (unsigned)o->locks <= BL_LOCKS_ARRAY &&
+           (unsigned)o->alloc <= BL_ALLOC_MALLOC;
+}
+
 struct bl_table_space *
 bl_table_space_new(const struct bl_table_options *options) {
+    if (options != NULL && !are_options(options))
+        return NULL;
     struct bl_table_space *const space =
         aligned_alloc(64, bl_align_up(sizeof(*space), 64));
     if (space == NULL)

@@ -734,9 +734,9 @@ TEST(spaces_live_side_by_side) {
     }
 }
 
-// The caller's mistake is named as one.
-TEST(a_space_in_use_is_not_deleted) {
-    struct bench b = open_bench(&variants[0]);
+// The caller's mistake is named as one: `crime` ends the program so.
+static void expect_end(struct bench *b, void crime(struct bench *),
+                       const char *text) {
     char said[200] = "";
     int status;
     int ends[2];
@@ -744,16 +744,56 @@ TEST(a_space_in_use_is_not_deleted) {
     const pid_t child = fork();
     if (child == 0) {
         dup2(ends[1], 2);
-        bl_table_space_delete(b.space);
+        crime(b);
         _exit(0);
     }
     close(ends[1]);
     expect_true(read(ends[0], said, sizeof said - 1) > 0);
-    expect_str_eq(said, "bigleaf: bl_table_space_delete: a thread is still "
-                        "attached; bl_table_detach comes first\n");
+    expect_str_eq(said, text);
     assert_int_eq(waitpid(child, &status, 0), child);
     expect_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
     close(ends[0]);
+}
+
+static void delete_space(struct bench *b) { bl_table_space_delete(b->space); }
+
+TEST(a_space_in_use_is_not_deleted) {
+    struct bench b = open_bench(&variants[0]);
+    expect_end(&b, delete_space,
+               "bigleaf: bl_table_space_delete: a thread is still attached; "
+               "bl_table_detach comes first\n");
+    close_bench(&b);
+}
+
+static void abolish_elsewhere(struct bench *b) {
+    struct bench other = open_bench(&variants[0]);
+    (void)bl_table_abolish(b->thread, other.table);
+}
+
+static void read_no_type(struct bench *b) { (void)blocks_of(b, BL_TYPE_COUNT); }
+
+TEST(what_is_of_another_space_or_no_type_is_refused) {
+    struct bench b = open_bench(&variants[0]);
+    expect_end(&b, abolish_elsewhere,
+               "bigleaf: bl_table_abolish: the table is of another space than "
+               "the thread\n");
+    expect_end(&b, read_no_type,
+               "bigleaf: bl_table_read_memory: there is no such type of "
+               "blocks\n");
+    close_bench(&b);
+}
+
+// Values that a newer header might have.
+TEST(unknown_options_are_refused) {
+    const struct bl_table_options unknown[] = {
+        {.design = (enum bl_table_design)3},
+        {.locks = (enum bl_table_locks)2},
+        {.alloc = (enum bl_table_alloc)2}};
+    for (unsigned i = 0; i < 3; i++)
+        expect_ptr_eq(bl_table_space_new(&unknown[i]), NULL);
+    struct bench b = open_bench(&variants[0]);
+    expect_ptr_eq(bl_table_new(b.space, "q", (enum bl_table_design)3, NULL),
+                  NULL);
     close_bench(&b);
 }
 
