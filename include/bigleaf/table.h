@@ -67,7 +67,8 @@ enum bl_table_locks { BL_LOCKS_NODE, BL_LOCKS_ARRAY };
 enum bl_table_alloc { BL_ALLOC_PAGES, BL_ALLOC_MALLOC };
 
 struct bl_table_options {
-    enum bl_table_design design; // of tables that do not name their own
+    enum bl_table_design design; // for the engine to keep: each table names
+                                 // its own
     enum bl_table_locks locks;
     enum bl_table_alloc alloc;
     bool spin;       // wait for a lock; false: try it, look again, try again
@@ -79,7 +80,8 @@ struct bl_table_space;
 struct bl_table;
 struct bl_table_thread;
 struct bl_subgoal;
-struct bl_answer; // stays where it is until its table is abolished
+struct bl_answer; // stays where it is until its table is abolished or, if it
+                  // is private, its call abandoned or its thread detached
 
 enum bl_subgoal_state { BL_FRESH, BL_EVALUATING, BL_COMPLETE };
 
@@ -97,7 +99,8 @@ struct bl_answer_cursor {
 
 // ---- space and threads
 
-// NULL without memory. `options` NULL means all zero: NS, node, pages.
+// NULL without memory, and where an option has no value of its type. `options`
+// NULL means all zero: NS, node, pages.
 struct bl_table_space *
 bl_table_space_new(const struct bl_table_options *options);
 
@@ -121,15 +124,17 @@ void bl_table_detach(struct bl_table_thread *thread);
 
 // ---- tables
 
-// One tabled predicate, until the space is deleted; NULL without memory. The
-// first 63 bytes of `name` are copied; `user` is the engine's. Any thread.
+// One tabled predicate, until the space is deleted; NULL without memory, and
+// where there is no such design. The first 63 bytes of `name` are copied; `user`
+// is the engine's. Any thread.
 struct bl_table *bl_table_new(struct bl_table_space *space, const char *name,
                               enum bl_table_design design, void *user);
 const char *bl_table_name(const struct bl_table *table);
 void *bl_table_user(const struct bl_table *table);
 
 // The thread's view of the call with these n tokens (n may be 0), made if
-// there was none; NULL without memory.
+// there was none; NULL without memory. Here as below, thread, table and call
+// are of one space.
 struct bl_subgoal *bl_table_call(struct bl_table_thread *thread,
                                  struct bl_table *table, const uint64_t *tokens,
                                  size_t n);
@@ -158,8 +163,9 @@ void bl_subgoal_evaluate(struct bl_subgoal *sg); // FRESH -> EVALUATING
 // Under FS other threads are told (`bl_subgoal_completed_elsewhere`).
 void bl_subgoal_complete(struct bl_table_thread *thread, struct bl_subgoal *sg);
 
-// Back to FRESH after an exception. Private answers go; shared ones stay, as
-// each of them is true and others may be reading them.
+// Back to FRESH after an exception. Private answers go, and cursors in them are
+// no more; shared ones stay, as each of them is true and others may be reading
+// them.
 void bl_subgoal_abandon(struct bl_table_thread *thread, struct bl_subgoal *sg);
 
 // Whether another thread has completed this call meanwhile (FS); the thread
@@ -201,7 +207,8 @@ const struct bl_answer *bl_answer_next(const struct bl_subgoal *sg,
 const uint64_t *bl_answer_read(const struct bl_answer *answer, uint64_t *end);
 size_t bl_answer_depth_max(const struct bl_subgoal *sg);
 
-uint64_t bl_answer_count(const struct bl_subgoal *sg);    // on the list
+// On the list, of which each block is visited.
+uint64_t bl_answer_count(const struct bl_subgoal *sg);
 uint64_t bl_answer_repeated(const struct bl_subgoal *sg); // by this thread
 
 // ---- figures
@@ -226,7 +233,8 @@ struct bl_table_counts {
 };
 
 // What this thread sees of `table`, or of all tables where that is NULL. Walks
-// the tries; takes time linear in their answers.
+// the tries; takes time linear in their answers. Exact while the threads that
+// share them rest.
 void bl_table_count(struct bl_table_thread *thread, struct bl_table *table,
                     struct bl_table_counts *out);
 
@@ -262,7 +270,7 @@ struct bl_table_lock_stats {
 };
 
 // Sums over shared memory and all threads attached; exact while the others
-// rest.
+// rest. What is no type ends the program with one line.
 void bl_table_read_memory(struct bl_table_space *space, enum bl_table_type type,
                           struct bl_table_memory_stats *out);
 void bl_table_read_locks(struct bl_table_space *space,

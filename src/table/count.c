@@ -6,6 +6,8 @@
 #include "table/space.h"
 #include "table/trie_parts.h"
 
+#include "os/os.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,6 +77,8 @@ void bl_table_count(struct bl_table_thread *thread, struct bl_table *table,
 
 void bl_table_read_memory(struct bl_table_space *space, enum bl_table_type type,
                           struct bl_table_memory_stats *out) {
+    if ((unsigned)type >= BL_TYPE_COUNT)
+        bl_fatal("bl_table_read_memory: there is no such type of blocks");
     memset(out, 0, sizeof(*out));
     out->name = bl_table_type_name(type);
     pthread_mutex_lock(&space->lock);

@@ -10,6 +10,12 @@
 // without having said so keeps retired blocks alive, but no more than one
 // generation of sets: together less than the sets in use.
 //
+// What a thread that detaches cannot free yet is left to the space: *orphans*,
+// looked at by who retires or detaches later. An attempt to free goes through
+// the whole list, so the next one waits until the list has grown by a part:
+// however long a thread keeps all of it alive, the attempts take time linear in
+// what was retired.
+//
 // Why no fences: the new set is published before the epoch is advanced, and the
 // stamp is the value that this advance, one atomic addition, replaced. All
 // changes of the epoch being additions, a thread that reads a later value
@@ -40,7 +46,7 @@ struct bl_retired_block {
     unsigned sizeclass;
 };
 
-// One thread's retired blocks, oldest first.
+// One thread's retired blocks, or the orphans, which space.lock guards.
 struct bl_retired {
     _Alignas(64) _Atomic uint64_t seen; // written by the owner, release; or
                                         // BL_NOT_AT_WORK
@@ -48,7 +54,9 @@ struct bl_retired {
     struct bl_retired_block *blocks;    // owner
     size_t count;
     size_t capacity;
-    size_t bytes; // since the last attempt to free some
+    size_t bytes;      // of the blocks
+    size_t kept;       // blocks that the last attempt to free some has left
+    size_t kept_bytes; // and theirs
 };
 
 // Owner: notes that the thread has seen the epoch `now`.
@@ -70,15 +78,14 @@ BL_INLINE void bl_retired_enter(struct bl_retired *retired,
 void bl_retired_add(struct bl_retired *retired, enum bl_table_type type,
                     unsigned sizeclass, void *block);
 
-// Moves `from`'s blocks to `to`; under space.lock where either is the space's.
-void bl_retired_hand_over(struct bl_retired *from, struct bl_retired *to);
+// Leaves the blocks of a thread that is off the list to the space, and frees of
+// the orphans what nobody can hold; all of them where no thread is left. Under
+// space.lock.
+void bl_retired_leave(struct bl_retired *retired);
+
+// Frees everything, orphans too: no other thread is attached. Under space.lock.
+void bl_retired_flush(struct bl_retired *retired);
 
 void bl_retired_fini(struct bl_retired *retired);
-
-// Frees what no other thread can hold, also of what ended threads have left.
-void bl_retired_reclaim(struct bl_retired *retired);
-
-// Frees everything: no other thread is attached.
-void bl_retired_flush(struct bl_retired *retired);
 
 #endif

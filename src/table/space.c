@@ -14,8 +14,16 @@
 
 // ---- space
 
+static bool are_options(const struct bl_table_options *o) {
+    return (unsigned)o->design <= BL_TABLE_FS &&
+           (unsigned)o->locks <= BL_LOCKS_ARRAY &&
+           (unsigned)o->alloc <= BL_ALLOC_MALLOC;
+}
+
 struct bl_table_space *
 bl_table_space_new(const struct bl_table_options *options) {
+    if (options != NULL && !are_options(options))
+        return NULL;
     struct bl_table_space *const space =
         aligned_alloc(64, bl_align_up(sizeof(*space), 64));
     if (space == NULL)
@@ -124,12 +132,7 @@ void bl_table_detach(struct bl_table_thread *thread) {
     pthread_mutex_lock(&space->lock);
     unlist_thread(thread);
     leave_number(space, thread->number);
-    if (space->thread_count == 0) {
-        bl_retired_hand_over(&space->orphans, &thread->retired);
-        bl_retired_flush(&thread->retired);
-    } else {
-        bl_retired_hand_over(&thread->retired, &space->orphans);
-    }
+    bl_retired_leave(&thread->retired);
     bl_memory_merge(&space->ended, &thread->common);
     space->ended_locks.taken += bl_load_relaxed(&thread->locks_taken);
     space->ended_locks.failed += bl_load_relaxed(&thread->locks_failed);

@@ -529,27 +529,40 @@ static struct bl_answer_chunk *ensure_chunk(struct bl_memory *memory,
     return chunk;
 }
 
-bool bl_answers_append(struct bl_memory *memory, struct bl_answers *answers,
-                       const struct bl_trie_node *parent, uint64_t token,
-                       struct bl_answer_place *place) {
-    struct bl_answer_chunk *chunk = ensure_chunk(memory, answers, 1);
+bool bl_answers_begin(struct bl_memory *memory, struct bl_answers *answers) {
+    return bl_load_relaxed(&answers->last) != NULL ||
+           ensure_chunk(memory, answers, 1) != NULL;
+}
+
+static bool append_wide(struct bl_memory *memory, struct bl_answers *answers,
+                        const struct bl_trie_node *parent, uint64_t token,
+                        struct bl_answer_place *place) {
+    struct bl_answer_chunk *const chunk =
+        ensure_chunk(memory, answers, BL_ANSWER_WIDE_WORDS);
     if (chunk == NULL)
         return false;
-    uint32_t used = bl_load_relaxed(&chunk->used);
-    const uint64_t word = bl_answer_pack(&chunk->answers[used], parent, token);
-    *place = (struct bl_answer_place){chunk, used};
-    if (word != BL_ANSWER_WIDE) {
-        bl_store_relaxed(&chunk->answers[used].word, word);
-        bl_store_relaxed(&chunk->used, used + 1);
-        return true;
-    }
-    chunk = ensure_chunk(memory, answers, BL_ANSWER_WIDE_WORDS);
-    if (chunk == NULL)
-        return false;
-    used = bl_load_relaxed(&chunk->used);
+    const uint32_t used = bl_load_relaxed(&chunk->used);
     *place = (struct bl_answer_place){chunk, used};
     bl_answer_write_wide(chunk, used, parent, token);
     bl_store_relaxed(&chunk->used, used + BL_ANSWER_WIDE_WORDS);
+    return true;
+}
+
+bool bl_answers_append(struct bl_memory *memory, struct bl_answers *answers,
+                       const struct bl_trie_node *parent, uint64_t token,
+                       struct bl_answer_place *place) {
+    if (token >> 32 != 0)
+        return append_wide(memory, answers, parent, token, place);
+    struct bl_answer_chunk *const chunk = ensure_chunk(memory, answers, 1);
+    if (chunk == NULL)
+        return false;
+    const uint32_t used = bl_load_relaxed(&chunk->used);
+    const uint64_t word = bl_answer_pack(&chunk->answers[used], parent, token);
+    if (word == BL_ANSWER_WIDE)
+        return append_wide(memory, answers, parent, token, place);
+    *place = (struct bl_answer_place){chunk, used};
+    bl_store_relaxed(&chunk->answers[used].word, word);
+    bl_store_relaxed(&chunk->used, used + 1);
     return true;
 }
 

@@ -62,6 +62,9 @@ uint64_t bl_leaves_count(uint64_t word);
 
 struct bl_answer_place;
 
+// Makes a private list have a chunk; false without memory.
+bool bl_answers_begin(struct bl_memory *memory, struct bl_answers *answers);
+
 // Puts an answer at the end of a private list; false without memory.
 bool bl_answers_append(struct bl_memory *memory, struct bl_answers *answers,
                        const struct bl_trie_node *parent, uint64_t token,

@@ -12,6 +12,8 @@
 //
 #include "table/space.h"
 
+#include "os/os.h"
+
 #include <string.h>
 
 static const struct bl_design *const designs[] = {
@@ -24,6 +26,8 @@ static const struct bl_design *const designs[] = {
 
 struct bl_table *bl_table_new(struct bl_table_space *space, const char *name,
                               enum bl_table_design design, void *user) {
+    if ((unsigned)design >= BL_ARRAY_LEN(designs))
+        return NULL;
     pthread_mutex_lock(&space->lock);
     struct bl_table *const table =
         bl_memory_alloc(&space->entries, BL_TYPE_TABLE, 0);
@@ -173,6 +177,7 @@ struct bl_subgoal *bl_table_call(struct bl_table_thread *thread,
 struct bl_subgoal *bl_table_find_call(struct bl_table_thread *thread,
                                       struct bl_table *table,
                                       const uint64_t *tokens, size_t n) {
+    BL_REQUIRE(thread->space == table->space);
     struct bl_table_view *const view = bl_view_find(thread, table);
     return view == NULL ? NULL
                         : table->design->call(thread, view, tokens, n, false);
@@ -250,10 +255,8 @@ static bool try_drop_shared(struct bl_table_thread *thread, bool all) {
     const bool pages = space->options.alloc == BL_ALLOC_PAGES;
     pthread_mutex_lock(&space->lock);
     const bool alone = space->thread_count == 1;
-    if (alone) {
-        bl_retired_hand_over(&space->orphans, &thread->retired);
+    if (alone)
         bl_retired_flush(&thread->retired);
-    }
     if (alone && all && pages)
         drop_shared_pools(thread);
     if (alone && all && !pages)
@@ -288,6 +291,9 @@ void bl_table_renew(struct bl_table_thread *thread, struct bl_table *table) {
 }
 
 bool bl_table_abolish(struct bl_table_thread *thread, struct bl_table *table) {
+    if (thread->space != table->space)
+        bl_fatal("bl_table_abolish: the table is of another space than the "
+                 "thread");
     struct bl_table_view *const view = bl_view_find(thread, table);
     if (view != NULL && is_evaluating(view))
         return false;

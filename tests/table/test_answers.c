@@ -7,6 +7,7 @@
 #include "naive.h"
 #include "table/table.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -194,6 +195,67 @@ static void replaced_sets_are_freed(struct bench *b) {
     bl_table_check(resting);
     bl_table_detach(resting);
     bl_table_detach(idle);
+}
+
+// A call of its own with so many answers, all below one node.
+static void grow_a_set(struct bench *b, struct bl_table_thread *thread,
+                       uint64_t call, uint64_t answers) {
+    const uint64_t tokens[] = {number(call), 2};
+    struct bl_subgoal *const sg = bl_table_call(thread, b->table, tokens, 2);
+    for (uint64_t i = 1; i <= answers; i++) {
+        const uint64_t token = number(i);
+        assert_int_eq(bl_answer_insert(thread, sg, &token, 1), BL_ANSWER_NEW);
+    }
+}
+
+// Threads come and go, each of which replaces few sets, while another one only
+// is there.
+static void sets_of_ended_threads_are_freed(struct bench *b) {
+    enum { THREADS = 200 };
+    for (uint64_t i = 1; i <= THREADS; i++) {
+        struct bl_table_thread *const thread = bl_table_attach(b->space);
+        grow_a_set(b, thread, i, 300);
+        bl_table_detach(thread);
+    }
+    expect_size_lt(blocks_of(b, BL_TYPE_LEAVES), THREADS + 70);
+}
+
+// Looks at the list of threads, which who frees replaced sets begins with.
+static uint64_t looks;
+
+int __real_pthread_mutex_trylock(pthread_mutex_t *mutex);
+int __wrap_pthread_mutex_trylock(pthread_mutex_t *mutex);
+
+int __wrap_pthread_mutex_trylock(pthread_mutex_t *mutex) {
+    looks++;
+    return __real_pthread_mutex_trylock(mutex);
+}
+
+// A thread at work that makes no further call keeps all that the others
+// replace; they do not go through it over and over.
+static void kept_sets_are_not_gone_through_often(struct bench *b) {
+    struct bl_table_thread *const other = bl_table_attach(b->space);
+    grow_a_set(b, other, 1, 1);
+    looks = 0;
+    for (uint64_t i = 2; i <= 3000; i++)
+        grow_a_set(b, b->thread, i, 100);
+    expect_size_lt(looks, 60);
+    bl_table_detach(other);
+    (void)bl_table_abolish_all(b->thread);
+    expect_size_eq(blocks_of(b, BL_TYPE_LEAVES), 0);
+}
+
+// Also where each has a block of its own.
+static void wide_answers_take_one_block(struct bench *b) {
+    struct bl_subgoal *const sg = call_of(b, 1);
+    for (uint64_t i = 1; i <= 100; i++) {
+        const uint64_t token = number(i) | (uint64_t)1 << 40;
+        assert_int_eq(bl_answer_insert(b->thread, sg, &token, 1),
+                      BL_ANSWER_NEW);
+    }
+    expect_size_le(blocks_of(b, BL_TYPE_CHUNK), 100);
+    expect_size_eq(bl_answer_count(sg), 100);
+    (void)bl_table_check(b->thread);
 }
 
 // A set turns wide at any size, and loses nothing.
@@ -533,6 +595,9 @@ FOR_EACH_VARIANT(tokens_of_all_widths)
 FOR_EACH_VARIANT(keys_keep_one_answer)
 FOR_EACH_VARIANT(kinds_are_told_apart)
 FOR_EACH_VARIANT(replaced_sets_are_freed)
+FOR_EACH_VARIANT(sets_of_ended_threads_are_freed)
+FOR_EACH_VARIANT(kept_sets_are_not_gone_through_often)
+FOR_EACH_VARIANT(wide_answers_take_one_block)
 FOR_EACH_VARIANT(large_sets_turn_wide)
 FOR_EACH_VARIANT(strides_do_not_explode)
 FOR_EACH_VARIANT(abolition_frees_every_block)
@@ -669,9 +734,9 @@ TEST(spaces_live_side_by_side) {
     }
 }
 
-// The caller's mistake is named as one.
-TEST(a_space_in_use_is_not_deleted) {
-    struct bench b = open_bench(&variants[0]);
+// The caller's mistake is named as one: `crime` ends the program so.
+static void expect_end(struct bench *b, void crime(struct bench *),
+                       const char *text) {
     char said[200] = "";
     int status;
     int ends[2];
@@ -679,16 +744,56 @@ TEST(a_space_in_use_is_not_deleted) {
     const pid_t child = fork();
     if (child == 0) {
         dup2(ends[1], 2);
-        bl_table_space_delete(b.space);
+        crime(b);
         _exit(0);
     }
     close(ends[1]);
     expect_true(read(ends[0], said, sizeof said - 1) > 0);
-    expect_str_eq(said, "bigleaf: bl_table_space_delete: a thread is still "
-                        "attached; bl_table_detach comes first\n");
+    expect_str_eq(said, text);
     assert_int_eq(waitpid(child, &status, 0), child);
     expect_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
     close(ends[0]);
+}
+
+static void delete_space(struct bench *b) { bl_table_space_delete(b->space); }
+
+TEST(a_space_in_use_is_not_deleted) {
+    struct bench b = open_bench(&variants[0]);
+    expect_end(&b, delete_space,
+               "bigleaf: bl_table_space_delete: a thread is still attached; "
+               "bl_table_detach comes first\n");
+    close_bench(&b);
+}
+
+static void abolish_elsewhere(struct bench *b) {
+    struct bench other = open_bench(&variants[0]);
+    (void)bl_table_abolish(b->thread, other.table);
+}
+
+static void read_no_type(struct bench *b) { (void)blocks_of(b, BL_TYPE_COUNT); }
+
+TEST(what_is_of_another_space_or_no_type_is_refused) {
+    struct bench b = open_bench(&variants[0]);
+    expect_end(&b, abolish_elsewhere,
+               "bigleaf: bl_table_abolish: the table is of another space than "
+               "the thread\n");
+    expect_end(&b, read_no_type,
+               "bigleaf: bl_table_read_memory: there is no such type of "
+               "blocks\n");
+    close_bench(&b);
+}
+
+// Values that a newer header might have.
+TEST(unknown_options_are_refused) {
+    const struct bl_table_options unknown[] = {
+        {.design = (enum bl_table_design)3},
+        {.locks = (enum bl_table_locks)2},
+        {.alloc = (enum bl_table_alloc)2}};
+    for (unsigned i = 0; i < 3; i++)
+        expect_ptr_eq(bl_table_space_new(&unknown[i]), NULL);
+    struct bench b = open_bench(&variants[0]);
+    expect_ptr_eq(bl_table_new(b.space, "q", (enum bl_table_design)3, NULL),
+                  NULL);
     close_bench(&b);
 }
 

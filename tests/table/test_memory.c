@@ -7,6 +7,7 @@
 #include "bigleaf/table.h"
 #include "naive.h"
 #include "plain_pools.h"
+#include "table/table.h"
 
 #define CALLS 3
 #define INSERTIONS 150
@@ -94,4 +95,53 @@ TEST_LIMIT(every_allocation_may_fail, 110) {
         bl_test_note("design %u: %lld allocations", design, (long long)granted);
         expect_int_ge(granted, 100);
     }
+}
+
+#define READ ((uint64_t)9) // then the next ones lie in one chunk
+#define PASSED ((uint64_t)22)
+
+// Passes answers of one call on to another that has none, with the allocation
+// number `granted` refused, and then inserts one by one what is left. Returns
+// how many these were.
+static uint64_t pass_on(int64_t granted) {
+    const struct bl_table_options options = {.design = BL_TABLE_NS};
+    struct world w = {.space = bl_table_space_new(&options)};
+    w.table = bl_table_new(w.space, "p", BL_TABLE_NS, NULL);
+    w.thread = bl_table_attach(w.space);
+    struct bl_subgoal *const from = call(&w, 1);
+    struct bl_subgoal *const to = call(&w, 2);
+    uint64_t token;
+    for (uint64_t i = 1; i <= PASSED; i++) {
+        token = number(i);
+        bl_answer_insert(w.thread, from, &token, 1);
+    }
+    const struct bl_pass p = {
+        from, to, bl_answer_node_make(w.thread, to, &token, 1), 1u << 1};
+    struct bl_answer_cursor cursor = {NULL, 0};
+    for (uint64_t i = 0; i < READ; i++)
+        assert_ptr_ne(bl_answer_next(from, &cursor), NULL);
+    plain_pools_grant(granted);
+    while (bl_answers_pass(w.thread, &p, &cursor, PASSED) > 0) {
+    }
+    plain_pools_grant(-1);
+    uint64_t singly = 0;
+    const struct bl_answer *a;
+    for (; (a = bl_answer_next(from, &cursor)) != NULL; singly++) {
+        assert_ptr_eq(bl_answer_read(a, &token + 1), &token);
+        assert_int_eq(bl_answer_insert(w.thread, to, &token, 1), BL_ANSWER_NEW);
+    }
+    expect_size_eq(bl_answer_count(to), PASSED - READ);
+    expect_size_eq(bl_table_check(w.thread), 2 * PASSED - READ);
+    bl_table_detach(w.thread);
+    bl_table_space_delete(w.space);
+    return singly;
+}
+
+// What cannot be passed on for lack of memory is inserted when there is some,
+// also into a call that had no answer before.
+TEST(passing_on_may_fail_anywhere) {
+    int64_t granted = 0;
+    while (pass_on(granted) > 0)
+        granted++;
+    expect_int_ge(granted, 2);
 }
