@@ -3,8 +3,9 @@
 // A command that is killed leaves its folder behind. Each folder is locked by
 // the command that made it, and the kernel takes a lock back with its holder;
 // so the next command that makes one may remove those that it can lock. One
-// younger than a minute may still wait for its maker's lock. A process id in
-// its name would not do: who shares TMPDIR may be in another container.
+// younger than a day stays: its maker may wait for the lock, or share a file
+// system with machines that do not see its locks. A process id in its name
+// would not do: who shares TMPDIR may be in another container.
 //
 #include "cli/scratch.h"
 
