@@ -125,8 +125,8 @@ void bl_table_detach(struct bl_table_thread *thread);
 // ---- tables
 
 // One tabled predicate, until the space is deleted; NULL without memory, and
-// where there is no such design. The first 63 bytes of `name` are copied; `user`
-// is the engine's. Any thread.
+// where there is no such design. The first 63 bytes of `name` are copied;
+// `user` is the engine's. Any thread.
 struct bl_table *bl_table_new(struct bl_table_space *space, const char *name,
                               enum bl_table_design design, void *user);
 const char *bl_table_name(const struct bl_table *table);

@@ -110,7 +110,7 @@ static size_t pass_chunk(struct bl_memory *memory, const struct bl_pass *p,
     size_t n = 0;
     struct sink to;
     // Without memory for all at once, one by one may still do. The list comes
-    // first: where leaves are hashed, `bl_trie_leaf` takes it that there is one.
+    // first: `bl_trie_leaf` takes it that a hashed set is of a call with one.
     if (end - i >= WORTH_ROOM && is_simple(p, &from->answers[i]) &&
         bl_answers_begin(memory, answers))
         (void)bl_leaves_reserve(memory, p->node, count_unread(cursor));

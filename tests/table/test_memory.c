@@ -140,8 +140,10 @@ static uint64_t pass_on(int64_t granted) {
 // What cannot be passed on for lack of memory is inserted when there is some,
 // also into a call that had no answer before.
 TEST(passing_on_may_fail_anywhere) {
-    int64_t granted = 0;
-    while (pass_on(granted) > 0)
-        granted++;
-    expect_int_ge(granted, 2);
+    uint64_t singly = 0;
+    for (int64_t granted = 0; granted < 20; granted++)
+        singly = pass_on(granted);
+    // All or, where a sanitizer lays blocks of different sizes so far apart
+    // that each answer takes three words, none.
+    expect_true(singly == 0 || singly == PASSED - READ);
 }
