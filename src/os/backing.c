@@ -310,19 +310,14 @@ static void take_bytes(struct reader *s, const char *bytes, size_t n) {
     }
 }
 
-int bl_backing_read(int pid, struct bl_backing *out, bl_mapping_fn *each,
-                    void *context) {
+int bl_backing_read_from(int fd, struct bl_backing *out, bl_mapping_fn *each,
+                         void *context) {
     struct reader s = {.out = out, .each = each, .context = context};
-    char path[BL_PROC_PATH];
     char buffer[BUFFER_SIZE];
     *out = (struct bl_backing){0};
-    const int fd = bl_os_open_read(bl_os_proc_path(path, pid, 0, "/smaps"));
-    if (fd < 0)
-        return fd;
     long n;
     while ((n = bl_os_read(fd, buffer, sizeof buffer)) > 0)
         take_bytes(&s, buffer, (size_t)n);
-    bl_os_close(fd);
     finish_mapping(&s);
     settle_held(&s, NULL);
     if (n < 0 || out->mappings == 0) {
@@ -330,6 +325,18 @@ int bl_backing_read(int pid, struct bl_backing *out, bl_mapping_fn *each,
         return n < 0 ? (int)n : -3; // the process is gone: ESRCH
     }
     return 0;
+}
+
+int bl_backing_read(int pid, struct bl_backing *out, bl_mapping_fn *each,
+                    void *context) {
+    char path[BL_PROC_PATH];
+    *out = (struct bl_backing){0};
+    const int fd = bl_os_open_read(bl_os_proc_path(path, pid, 0, "/smaps"));
+    if (fd < 0)
+        return fd;
+    const int result = bl_backing_read_from(fd, out, each, context);
+    bl_os_close(fd);
+    return result;
 }
 
 enum bl_cause bl_mapping_cause(const struct bl_mapping *m, uint64_t *plain) {

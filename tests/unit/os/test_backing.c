@@ -83,6 +83,51 @@ TEST(joined_mappings_count_once) {
     expect_true(most < without_gaps + PLACES * GAP + PART / 2);
 }
 
+// What is read of a text as the kernel writes it; all of it is in the heap.
+static struct bl_region_backing heap_of(const char *smaps) {
+    struct bl_backing all;
+    int ends[2];
+    assert_int_eq(pipe(ends), 0);
+    expect_true(write(ends[1], smaps, strlen(smaps)) == (ssize_t)strlen(smaps));
+    close(ends[1]);
+    expect_int_eq(bl_backing_read_from(ends[0], &all, NULL, NULL), 0);
+    close(ends[0]);
+    expect_size_eq(bl_backing_total(&all).bytes,
+                   all.region[BL_REGION_HEAP].bytes);
+    return all.region[BL_REGION_HEAP];
+}
+
+#define LINES(range, rss, huge)                                                \
+    range " rw-p 00000000 00:00 0 \n"                                          \
+          "Rss:            " rss " kB\n"                                       \
+          "Pss:            " rss " kB\n"                                       \
+          "AnonHugePages:  " huge " kB\n"
+#define ONE_UNIT LINES("100000000000-100000200000", "2048", "2048")
+#define NEXT_UNIT LINES("100000200000-100000400000", "1024", "0")
+#define TWO_UNITS LINES("100000000000-100000400000", "3072", "2048")
+
+// Which of these a reader meets is up to the kernel and to chance.
+TEST(neighbours_both_count) {
+    const struct bl_region_backing heap = heap_of(ONE_UNIT NEXT_UNIT);
+    expect_size_eq(heap.bytes, 3072 * BL_KIB);
+    expect_size_eq(heap.huge, 2048 * BL_KIB);
+    expect_size_eq(heap.pss, 3072 * BL_KIB);
+}
+
+TEST(one_that_has_met_its_neighbour_counts_whole_and_once) {
+    const struct bl_region_backing heap = heap_of(ONE_UNIT TWO_UNITS);
+    expect_size_eq(heap.bytes, 3072 * BL_KIB);
+    expect_size_eq(heap.huge, 2048 * BL_KIB);
+    expect_size_eq(heap.pss, 3072 * BL_KIB);
+}
+
+TEST(the_part_of_one_that_was_parted_does_not_count_again) {
+    const struct bl_region_backing heap = heap_of(TWO_UNITS NEXT_UNIT);
+    expect_size_eq(heap.bytes, 3072 * BL_KIB);
+    expect_size_eq(heap.huge, 2048 * BL_KIB);
+    expect_size_eq(heap.pss, 3072 * BL_KIB);
+}
+
 // Before Linux 5.0 smaps does not say which mappings may be huge.
 TEST(cause_without_a_word_on_eligibility) {
     uint64_t plain;
