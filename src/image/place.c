@@ -16,6 +16,7 @@
 
 #include "image/maps.h"
 #include "image/shadow.h"
+#include "os/file.h"
 #include "os/os.h"
 #include "os/trace.h"
 
@@ -208,7 +209,7 @@ static const char *open_shadow(struct place *p) {
     const char *wrong = find_shadow(p, phase);
     if (wrong)
         return wrong;
-    if (bl_trace_descriptor_path(p->shadow.fd, path, sizeof path) < 0)
+    if (bl_file_path(p->shadow.fd, path, sizeof path) < 0)
         return "the shadow has no path";
     p->shadow_fd = (int)bl_trace_open(&p->trace, path);
     bl_os_close(p->shadow.fd);

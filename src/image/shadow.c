@@ -57,9 +57,9 @@ static uint64_t seal_sum(const struct seal *s) {
 // its callers, whose stack may be small.
 __attribute__((noinline)) static uint64_t path_sum(int fd) {
     char path[PATH_BYTES];
-    bl_file_path(fd, path, sizeof path);
-    const size_t n = bl_str_len(path, sizeof path);
-    return n ? sum_of(path, n) : 0;
+    return bl_file_path(fd, path, sizeof path) == 0
+               ? sum_of(path, bl_str_len(path, sizeof path))
+               : 0;
 }
 
 static bool same_time(struct bl_file_time a, struct bl_file_time b) {

@@ -101,15 +101,16 @@ void bl_file_program_path(char *path, size_t capacity) {
     path[n > 0 ? n : 0] = '\0';
 }
 
-void bl_file_path(int fd, char *path, size_t capacity) {
+int bl_file_path(int fd, char *path, size_t capacity) {
     char link[40];
     struct bl_text t;
     bl_text_init(&t, link, sizeof link);
     bl_text_str(&t, "/proc/self/fd/");
-    bl_text_u64(&t, (uint64_t)fd);
-    const long n =
-        bl_syscall4(SYS_readlinkat, AT_FDCWD, link, path, capacity - 1);
-    path[n > 0 && (size_t)n < capacity - 1 ? n : 0] = '\0';
+    bl_text_i64(&t, fd);
+    const long n = bl_syscall4(SYS_readlinkat, AT_FDCWD, link, path, capacity);
+    const bool fits = n >= 0 && (size_t)n < capacity;
+    path[fits ? n : 0] = '\0';
+    return fits ? 0 : n < 0 ? (int)n : -ENAMETOOLONG;
 }
 
 int bl_file_open_directory(const char *path) {

@@ -59,9 +59,9 @@ void bl_file_device_parts(uint64_t device, uint32_t *major, uint32_t *minor);
 int bl_file_open(const char *path);
 int bl_file_open_program(void); // the one this process runs
 void bl_file_program_path(char *path, size_t capacity); // "" if unknown
-// Of an open file, without links or "."; "" where /proc does not say, or it
-// does not fit.
-void bl_file_path(int fd, char *path, size_t capacity);
+// Of an open file, without links or ".": 0. Else -errno and "": /proc does not
+// say, or it does not fit.
+int bl_file_path(int fd, char *path, size_t capacity);
 int bl_file_open_directory(const char *path);
 int bl_file_make_directory(const char *path, uint32_t mode);
 int bl_file_open_at(int directory, const char *name);

@@ -76,17 +76,6 @@ void bl_guest_mappings(void (*each)(const struct bl_guest_mapping *m,
         (void)fclose(in);
 }
 
-bool bl_guest_descriptor_path(int fd, char *path, size_t capacity) {
-    char name[64];
-    struct bl_text t;
-    bl_text_init(&t, name, sizeof name);
-    bl_text_str(&t, "/proc/self/fd/");
-    bl_text_u64(&t, (uint64_t)fd);
-    const ssize_t n = readlink(name, path, capacity - 1);
-    path[n > 0 ? n : 0] = '\0';
-    return n > 0 && path[0] == '/';
-}
-
 void bl_guest_own_word(const char *option, unsigned further, char *word,
                        size_t capacity) {
     char *line = NULL;

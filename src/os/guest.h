@@ -26,8 +26,6 @@ struct bl_guest_mapping {
 void bl_guest_mappings(void (*each)(const struct bl_guest_mapping *m,
                                     void *context),
                        void *context);
-// The file an open descriptor stands for; false: no file of a name.
-bool bl_guest_descriptor_path(int fd, char *path, size_t capacity);
 // Of this process's command line, the word `further` behind `option`; "" where
 // there is none.
 void bl_guest_own_word(const char *option, unsigned further, char *word,

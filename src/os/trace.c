@@ -613,17 +613,4 @@ int bl_trace_open_descriptor(int pid, int fd) {
     return open_of(pid, name);
 }
 
-int bl_trace_descriptor_path(int fd, char *path, size_t capacity) {
-    char link[64];
-    struct bl_text t;
-    bl_text_init(&t, link, sizeof link);
-    bl_text_str(&t, "/proc/self/fd/");
-    bl_text_i64(&t, fd);
-    const ssize_t n = readlink(link, path, capacity - 1);
-    if (n < 0)
-        return -errno;
-    path[n] = '\0';
-    return 0;
-}
-
 #endif

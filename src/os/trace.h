@@ -127,7 +127,5 @@ void bl_trace_permit(int pid);
 int bl_trace_open_program(int pid);
 int bl_trace_open_environment(int pid);
 int bl_trace_open_descriptor(int pid, int fd);
-// The path of a file that this process has open.
-int bl_trace_descriptor_path(int fd, char *path, size_t capacity);
 
 #endif

@@ -273,7 +273,8 @@ static void after_map(const uint64_t *a, uint64_t result) {
                             .bytes = bl_align_up(a[1], BL_BASE_SIZE),
                             .flags = bl_guest_map_flags(a[2], a[3]),
                             .offset = a[5]};
-    if (m.flags.file && bl_guest_descriptor_path((int)a[4], path, sizeof path))
+    if (m.flags.file && bl_file_path((int)a[4], path, sizeof path) == 0 &&
+        path[0] == '/')
         m.path = strdup(path);
     bl_areas_map(&self.tracker.areas, &m);
 }
