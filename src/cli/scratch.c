@@ -2,7 +2,7 @@
 //
 // A command that is killed leaves its folder behind. Each folder is locked by
 // the command that made it, and the kernel takes a lock back with its holder;
-// so the next command that makes one may remove those that it can lock. One
+// so a later command may remove those that it can lock, at its end. One
 // younger than a day stays: its maker may wait for the lock, or share a file
 // system with machines that do not see its locks. A process id in its name
 // would not do: who shares TMPDIR may be in another container.
@@ -94,15 +94,13 @@ static void remove_if_left(int place, const char *name) {
     close(folder);
 }
 
-static void remove_left(const char *made) {
-    char *place = bl_xstrdup(made);
-    *strrchr(place, '/') = '\0';
-    const int fd = open_folder(AT_FDCWD, place[0] ? place : "/");
+static void remove_left(char *path) {
+    *strrchr(path, '/') = '\0';
+    const int fd = open_folder(AT_FDCWD, path[0] ? path : "/");
     if (fd >= 0) {
         each_name(fd, remove_if_left);
         close(fd);
     }
-    free(place);
 }
 
 // Not in the place of a standard stream that is closed.
@@ -121,9 +119,7 @@ struct bl_scratch_folder bl_scratch_folder_make(void) {
     char *path = make_scratch(FOLDER_NAME, make_folder);
     if (!path)
         return (struct bl_scratch_folder){NULL, -1};
-    const struct bl_scratch_folder made = {path, lock_folder(path)};
-    remove_left(path);
-    return made;
+    return (struct bl_scratch_folder){path, lock_folder(path)};
 }
 
 void bl_scratch_folder_remove(struct bl_scratch_folder *folder) {
@@ -137,6 +133,7 @@ void bl_scratch_folder_remove(struct bl_scratch_folder *folder) {
     rmdir(folder->path);
     if (folder->lock >= 0)
         close(folder->lock);
+    remove_left(folder->path);
     free(folder->path);
     *folder = (struct bl_scratch_folder){NULL, -1};
 }

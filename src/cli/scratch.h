@@ -15,9 +15,10 @@ struct bl_scratch_folder {
     int lock;   // held as long as somebody is there who will remove it; or -1
 };
 
-// The same for a folder. What commands left there that were killed goes.
+// The same for a folder.
 struct bl_scratch_folder bl_scratch_folder_make(void);
-// Removes it with all files in it.
+// Removes it with all files in it, and what commands left beside it that were
+// killed.
 void bl_scratch_folder_remove(struct bl_scratch_folder *folder);
 
 #endif
