@@ -83,20 +83,6 @@ TEST(joined_mappings_count_once) {
     expect_true(most < without_gaps + PLACES * GAP + PART / 2);
 }
 
-// What is read of a text as the kernel writes it; all of it is in the heap.
-static struct bl_region_backing heap_of(const char *smaps) {
-    struct bl_backing all;
-    int ends[2];
-    assert_int_eq(pipe(ends), 0);
-    expect_true(write(ends[1], smaps, strlen(smaps)) == (ssize_t)strlen(smaps));
-    close(ends[1]);
-    expect_int_eq(bl_backing_read_from(ends[0], &all, NULL, NULL), 0);
-    close(ends[0]);
-    expect_size_eq(bl_backing_total(&all).bytes,
-                   all.region[BL_REGION_HEAP].bytes);
-    return all.region[BL_REGION_HEAP];
-}
-
 #define LINES(range, rss, huge)                                                \
     range " rw-p 00000000 00:00 0 \n"                                          \
           "Rss:            " rss " kB\n"                                       \
@@ -106,26 +92,32 @@ static struct bl_region_backing heap_of(const char *smaps) {
 #define NEXT_UNIT LINES("100000200000-100000400000", "1024", "0")
 #define TWO_UNITS LINES("100000000000-100000400000", "3072", "2048")
 
-// Which of these a reader meets is up to the kernel and to chance.
-TEST(neighbours_both_count) {
-    const struct bl_region_backing heap = heap_of(ONE_UNIT NEXT_UNIT);
-    expect_size_eq(heap.bytes, 3072 * BL_KIB);
-    expect_size_eq(heap.huge, 2048 * BL_KIB);
-    expect_size_eq(heap.pss, 3072 * BL_KIB);
+// A text as the kernel writes it tells of these two units of the heap, in
+// whatever mappings, and of nothing else.
+static void expect_two_units(const char *smaps) {
+    struct bl_backing all;
+    const struct bl_region_backing *const heap = &all.region[BL_REGION_HEAP];
+    int ends[2];
+    assert_int_eq(pipe(ends), 0);
+    expect_true(write(ends[1], smaps, strlen(smaps)) == (ssize_t)strlen(smaps));
+    close(ends[1]);
+    expect_int_eq(bl_backing_read_from(ends[0], &all, NULL, NULL), 0);
+    close(ends[0]);
+    expect_size_eq(bl_backing_total(&all).bytes, 3072 * BL_KIB);
+    expect_size_eq(heap->bytes, 3072 * BL_KIB);
+    expect_size_eq(heap->huge, 2048 * BL_KIB);
+    expect_size_eq(heap->pss, 3072 * BL_KIB);
 }
 
+// Which of these a reader meets is up to the kernel and to chance.
+TEST(neighbours_both_count) { expect_two_units(ONE_UNIT NEXT_UNIT); }
+
 TEST(one_that_has_met_its_neighbour_counts_whole_and_once) {
-    const struct bl_region_backing heap = heap_of(ONE_UNIT TWO_UNITS);
-    expect_size_eq(heap.bytes, 3072 * BL_KIB);
-    expect_size_eq(heap.huge, 2048 * BL_KIB);
-    expect_size_eq(heap.pss, 3072 * BL_KIB);
+    expect_two_units(ONE_UNIT TWO_UNITS);
 }
 
 TEST(the_part_of_one_that_was_parted_does_not_count_again) {
-    const struct bl_region_backing heap = heap_of(TWO_UNITS NEXT_UNIT);
-    expect_size_eq(heap.bytes, 3072 * BL_KIB);
-    expect_size_eq(heap.huge, 2048 * BL_KIB);
-    expect_size_eq(heap.pss, 3072 * BL_KIB);
+    expect_two_units(TWO_UNITS NEXT_UNIT);
 }
 
 // Before Linux 5.0 smaps does not say which mappings may be huge.
