@@ -294,8 +294,7 @@ def no_memory(c: Command) -> None:
     c.expect(0, "", "-g", "true", before=few)
     for goal in ("repeat, assertz(p(a, f(b))), fail",
                  "repeat, findall(Y, between(1, 100000, Y), L), assertz(q(L)), fail"):
-        out = c.expect(3, NO_MEMORY,
-                       "--memory=100M", "-g", f"write(begun), {goal}", before=few)
+        out = c.expect(3, NO_MEMORY, "--memory=100M", "-g", f"write(begun), {goal}", before=few)
         c.same(goal, out, "begun")
 
 
