@@ -44,15 +44,6 @@ void count_from_here(void) {
     counted_from.wall = now();
 }
 
-uint64_t next(uint64_t *state) { // splitmix64 [Steele-2014]
-    uint64_t z = *state += 0x9E3779B97F4A7C15u;
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
-    return z ^ z >> 31;
-}
-
-size_t below(uint64_t *state, size_t n) { return next(state) % n; }
-
 void *must(void *p) {
     if (p == NULL) {
         fputs("heap-micro: no memory\n", stderr);

@@ -73,11 +73,13 @@ struct server {
 static void *serve(void *me) {
     enum { STEPS = 500000 };
     struct server *const s = me;
+    uint64_t random = s->random;
     for (size_t i = 0; i < STEPS; i++) {
-        void **const place = &s->block[below(&s->random, 1000)];
+        void **const place = &s->block[below(&random, 1000)];
         free(*place);
-        *place = make(8 + below(&s->random, 992));
+        *place = make(8 + below(&random, 992));
     }
+    s->random = random;
     count(2 * STEPS);
     return NULL;
 }
