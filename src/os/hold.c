@@ -155,8 +155,11 @@ static int await(int pid, int tid, int *status, uint64_t ms) {
     }
 }
 
-bool bl_hold_wait(struct bl_hold *h, int *status) {
-    return await(h->pid, h->tid, status, FOREVER_MS) > 0 && WIFSTOPPED(*status);
+enum bl_hold_result bl_hold_wait(struct bl_hold *h, int *status) {
+    const int got = await(h->pid, h->tid, status, STOP_WAIT_MS);
+    if (got == 0)
+        return BL_HOLD_FROZEN;
+    return got > 0 && WIFSTOPPED(*status) ? BL_HOLD_OK : BL_HOLD_GONE;
 }
 
 // The thread has ended, which is not to say that the process has. Seen to its
@@ -322,7 +325,8 @@ void bl_hold_lost(struct bl_hold *h) {
 bool bl_hold_settle(struct bl_hold *h, int *signal) {
     int status = 0;
     if (ptrace(PTRACE_INTERRUPT, h->tid, 0, 0) != 0 ||
-        ptrace(PTRACE_CONT, h->tid, 0, 0) != 0 || !bl_hold_wait(h, &status))
+        ptrace(PTRACE_CONT, h->tid, 0, 0) != 0 ||
+        await(h->pid, h->tid, &status, FOREVER_MS) <= 0 || !WIFSTOPPED(status))
         return false;
     *signal = status >> 16 ? 0 : WSTOPSIG(status);
     return true;

@@ -227,12 +227,34 @@ static bool begins_anew(int tid) {
            (long)r.rax == -ERESTARTNOINTR;
 }
 
+// As if it had never been in the stub, which has made no visitor yet.
+static enum bl_hold_result turn_back(struct bl_visitor *v, int signal,
+                                     enum bl_hold_result why) {
+    bl_hold_restore(&v->hold);
+    clear(v->hold.tid, v->stub);
+    bl_hold_release(&v->hold, signal);
+    return why;
+}
+
+// False: it has ended. A frozen cgroup holds a thread on its way out of the
+// kernel, but one that is asked to stop there does.
+static bool await_stop(struct bl_visitor *v, int *status, bool *asked) {
+    enum bl_hold_result result;
+    while ((result = bl_hold_wait(&v->hold, status)) == BL_HOLD_FROZEN) {
+        if (!*asked)
+            ptrace(PTRACE_INTERRUPT, v->hold.tid, 0, 0);
+        *asked = true;
+    }
+    return result == BL_HOLD_OK;
+}
+
 // Has the held thread run the stub up to the end of clone.
 static enum bl_hold_result run_stub(struct bl_visitor *v) {
     const int tid = v->hold.tid;
     int status = W_STOPCODE(SYSCALL_STOP);
+    bool asked = false;
     for (unsigned stops = 0; stops < STUB_STOPS;) {
-        if (!go_on(tid, status) || !bl_hold_wait(&v->hold, &status)) {
+        if (!go_on(tid, status) || !await_stop(v, &status, &asked)) {
             bl_hold_lost(&v->hold);
             return BL_HOLD_GONE;
         }
@@ -246,10 +268,10 @@ static enum bl_hold_result run_stub(struct bl_visitor *v) {
                 stops -= 2;
         } else if (status >> 16 == 0 && stops == 0) {
             // A signal that came before the stub could block it.
-            bl_hold_restore(&v->hold);
-            clear(tid, v->stub);
-            bl_hold_release(&v->hold, WSTOPSIG(status));
-            return BL_HOLD_AGAIN;
+            return turn_back(v, WSTOPSIG(status), BL_HOLD_AGAIN);
+        } else if (asked && !v->tid && status >> 16 == PTRACE_EVENT_STOP &&
+                   WSTOPSIG(status) == SIGTRAP) {
+            return turn_back(v, 0, BL_HOLD_FROZEN);
         }
     }
     return BL_HOLD_OK;
