@@ -24,6 +24,12 @@
 #ifndef SYS_process_madvise
 #define SYS_process_madvise 440
 #endif
+#ifndef SYS_epoll_pwait2
+#define SYS_epoll_pwait2 441
+#endif
+#ifndef SYS_io_uring_enter
+#define SYS_io_uring_enter 426
+#endif
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25
 #endif
@@ -137,6 +143,8 @@ static enum bl_calm calm_in_call(uint64_t number) {
         SYS_epoll_wait,
 #endif
         SYS_epoll_pwait,
+        SYS_epoll_pwait2,
+        SYS_io_uring_enter,
         SYS_semop,
         SYS_semtimedop,
         SYS_rt_sigtimedwait,

@@ -4,10 +4,12 @@
 #if defined(__x86_64__)
 
 #include "os/file.h"
+#include "os/os.h"
 #include "os/target.h"
 
 #include <errno.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -17,7 +19,6 @@
 #include <sys/user.h>
 #include <sys/wait.h>
 
-#define MAPS_CAPACITY (4 * BL_MIB)
 #define MOST_VDSO (64 * BL_KIB)
 #define SYSCALL_STOP (SIGTRAP | 0x80)
 #define STUB_STOPS 4       // of the two system calls up to clone
@@ -126,17 +127,26 @@ struct vdso {
     unsigned char bytes[MOST_VDSO];
 };
 
+static bool is_vdso(const char *line, struct vdso *v) {
+    return strstr(line, " [vdso]\n") && !strchr(line, '/') &&
+           bl_read_hex(&line, &v->start) && *line++ == '-' &&
+           bl_read_hex(&line, &v->end) &&
+           v->end - v->start <= sizeof v->bytes &&
+           v->end - v->start > STUB_BYTES;
+}
+
+// Behind all other mappings, which may be many.
 static bool find_vdso(int pid, struct vdso *v) {
-    char *text = malloc(MAPS_CAPACITY);
-    const long n = text ? bl_file_read_maps(pid, text, MAPS_CAPACITY) : -ENOMEM;
-    const char *p = n > 0 ? strstr(text, "[vdso]") : NULL;
-    while (p && p > text && p[-1] != '\n')
-        p--;
-    const bool found = p && bl_read_hex(&p, &v->start) && *p++ == '-' &&
-                       bl_read_hex(&p, &v->end) &&
-                       v->end - v->start <= sizeof v->bytes &&
-                       v->end - v->start > STUB_BYTES;
-    free(text);
+    char path[BL_PROC_PATH];
+    char *line = NULL;
+    size_t room = 0;
+    bool found = false;
+    FILE *maps = fopen(bl_os_proc_path(path, pid, 0, "/maps"), "re");
+    while (maps && !found && getline(&line, &room, maps) > 0)
+        found = is_vdso(line, v);
+    free(line);
+    if (maps)
+        (void)fclose(maps);
     return found;
 }
 

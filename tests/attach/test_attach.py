@@ -203,6 +203,23 @@ class Served(unittest.TestCase):
             self.assertTrue(one["attached"], one["reason"])
             self.assertGreater(one["stops"], 0)
 
+    def test_many_mappings(self) -> None:
+        with hoard(16, "mappings") as process:
+            one = json.loads(run("--json", str(process.pid)).stdout)["processes"][0]
+            self.assertGreater(one["stops"], 0, one["reason"])
+
+    def test_a_call_that_cannot_begin_anew_is_left_alone(self) -> None:
+        """Where another thread is in one that can."""
+        with hoard(16, "epoll") as process:
+            tasks = Path(f"/proc/{process.pid}/task")
+
+            def calls() -> set[str]:
+                return {(task / "syscall").read_text().split()[0] for task in tasks.iterdir()}
+
+            wait_for(lambda: calls() == {"45", "441"} or process.poll() is not None)
+            one = json.loads(run("--json", str(process.pid)).stdout)["processes"][0]
+            self.assertGreater(one["stops"], 0, one["reason"])
+
     def test_text(self) -> None:
         with hoard(16) as process:
             done = run(str(process.pid))
