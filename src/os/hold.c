@@ -28,7 +28,6 @@ uint64_t bl_hold_now_ns(void) {
 
 #define STOP_WAIT_MS 1000
 #define FOREVER_MS ((uint64_t)1 << 40)
-#define MOST_THREADS 4096
 #define DEEP_TRIES 20       // of 10 ms each
 #define TRIES 300           // of 1 ms each
 #define LONG_MODE_CODE 0x33 // the code segment of 64-bit programs
@@ -233,9 +232,9 @@ static bool may_go_on_within(int pid, int tid, uint64_t start, uint64_t bytes) {
 }
 
 bool bl_hold_any_within(int pid, uint64_t start, uint64_t bytes) {
-    static int tids[MOST_THREADS];
-    const size_t n = bl_target_list(pid, tids, MOST_THREADS);
-    bool within = n == MOST_THREADS; // there may be more
+    const int *tids;
+    size_t n;
+    bool within = !bl_target_list(pid, &tids, &n);
     for (size_t i = 0; i < n && !within; i++)
         within = may_go_on_within(pid, tids[i], start, bytes);
     return within;

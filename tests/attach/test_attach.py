@@ -174,17 +174,24 @@ class Served(unittest.TestCase):
             self.assertGreater(one["stops"], 0)
             self.assertEqual(vdso(process.pid), before)
 
+    def linger(self, way: str) -> None:
+        process = subprocess.Popen([LINGER, str(STUB_BYTES), way], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, text=True)
+        assert process.stdout
+        if process.stdout.readline() != "ready\n":
+            self.skipTest(f"no rest in the vdso, or no thread: status {process.wait()}")
+        one = json.loads(run("--json", str(process.pid)).stdout)["processes"][0]
+        self.assertTrue(one["attached"], one["reason"])
+        self.assertGreater(one["stops"], 0, one["reason"])
+        process.communicate("")
+        self.assertEqual(process.returncode, 0, way)
+
     def test_threads_still_in_what_a_killed_one_left(self) -> None:
         for way in ("runs", "sleeps"):
-            process = subprocess.Popen([LINGER, str(STUB_BYTES), way], stdin=subprocess.PIPE,
-                                       stdout=subprocess.PIPE, text=True)
-            assert process.stdout
-            if process.stdout.readline() != "ready\n":
-                self.skipTest(f"the vdso cannot be written to: status {process.wait()}")
-            one = json.loads(run("--json", str(process.pid)).stdout)["processes"][0]
-            self.assertTrue(one["attached"], one["reason"])
-            process.communicate("")
-            self.assertEqual(process.returncode, 0, way)
+            self.linger(way)
+
+    def test_one_of_many_threads_still_in_it(self) -> None:
+        self.linger("many")
 
     def test_twice_does_nothing_more(self) -> None:
         with hoard(16) as process:
