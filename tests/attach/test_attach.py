@@ -525,6 +525,12 @@ class Refused(unittest.TestCase):
         self.refuse(child.pid, "zombie")
         child.wait()
 
+    def test_first_thread_has_ended(self) -> None:
+        """The process is no zombie, though its state says so."""
+        with hoard(16, "headless") as process:
+            wait_for(lambda: state_of(process.pid) == "Z")
+            self.refuse(process.pid, "without its first thread")
+
     def test_stopped(self) -> None:
         with hoard(4) as process:
             process.send_signal(signal.SIGSTOP)
