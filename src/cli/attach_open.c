@@ -37,6 +37,9 @@ static char *no_program(const struct bl_target *t) {
         return bl_xstrdup("is this command itself");
     if (t->pid == 1)
         return bl_xstrdup("is init, which is left alone");
+    if (t->state == 'Z' && t->threads > 1)
+        return bl_xstrdup("goes on without its first thread, and the kernel "
+                          "no longer shows its memory");
     if (t->state == 'Z' || t->state == 'X')
         return bl_xstrdup("has ended and waits for its parent (a zombie)");
     if (t->kernel)

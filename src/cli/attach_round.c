@@ -96,6 +96,9 @@ static const char *no_visitor(enum bl_hold_result result) {
         return "has been stopped; let it go on first (kill -CONT)";
     case BL_HOLD_STUCK:
         return "does not come to a stop; try again later";
+    case BL_HOLD_FROZEN:
+        return "is frozen with its cgroup (docker pause, systemctl freeze), or "
+               "gets no processor; let it go on first";
     case BL_HOLD_UNFIT:
         return "cannot be made to call: no free bytes in its vdso, or code of "
                "a special kind";
@@ -133,7 +136,7 @@ static bool has_visitor(struct bl_attach *a) {
         a->ended = true;
     a->passing = result == BL_HOLD_AGAIN || result == BL_HOLD_DEEP ||
                  result == BL_HOLD_STOPPED || result == BL_HOLD_BUSY ||
-                 result == BL_HOLD_STUCK;
+                 result == BL_HOLD_STUCK || result == BL_HOLD_FROZEN;
     return false;
 }
 

@@ -28,8 +28,9 @@ struct kept {
 };
 
 struct keeper {
-    int program; // its first process
-    bool noted;  // what was done for it
+    int program;      // its first process
+    unsigned filters; // that it is under from the beginning, ours among them
+    bool noted;       // what was done for it
     struct kept *at;
     size_t count;
     struct bl_inject_count made;
@@ -162,13 +163,19 @@ static bool is_left_alone(int pid) {
     return w.off || (w.runtime && has_loader(pid));
 }
 
+static unsigned filters_of(int pid) {
+    struct bl_target now;
+    return bl_target_read(pid, &now) == 0 ? now.filters : 0;
+}
+
 static void take_exec(struct keeper *k, const struct bl_trap *e) {
     if (e->other != e->tid)
         forget(k, e->other);
     struct kept *t = find_or_add(k, e->tid);
     let_go_children(k, e->tid);
     leave_space(t);
-    t->space = new_space(is_left_alone(e->tid));
+    t->space =
+        new_space(is_left_alone(e->tid) || filters_of(e->tid) > k->filters);
     bl_trap_pass(e->tid);
 }
 
@@ -293,6 +300,7 @@ void bl_inject_keep(struct bl_trace *held) {
         bl_inject_note("the kernel refused the filter that traps its calls");
         return;
     }
+    k.filters = filters_of(k.program);
     find_or_add(&k, k.program)->space = new_space(false);
     while (bl_trap_next(&e))
         take(&k, &e);

@@ -38,7 +38,8 @@ struct bl_inject_gap {
 // One per memory: threads and vfork's children share it.
 struct bl_inject_space {
     unsigned users;
-    bool idle;          // not served: the runtime is in it, or was switched off
+    bool idle; // not served: the runtime is in it, was switched off, or it has
+               // put itself under a seccomp filter
     uint64_t asked;     // the break that the program knows; 0: not yet known
     uint64_t real;      // the break that the kernel knows
     uint64_t next;      // where the next large mapping goes

@@ -400,6 +400,11 @@ bool bl_inject_serve(struct bl_inject_space *s, int tid,
         s->tainted |= bl_trap_is_aimed(c);
         bl_trap_pass(tid);
         return true;
+    case BL_TRAP_FILTER:
+        // It may end the program for a call of ours.
+        s->idle = true;
+        bl_trap_pass(tid);
+        return true;
     case BL_TRAP_OTHER:
     default:
         bl_trap_pass(tid);

@@ -28,7 +28,6 @@ uint64_t bl_hold_now_ns(void) {
 
 #define STOP_WAIT_MS 1000
 #define FOREVER_MS ((uint64_t)1 << 40)
-#define MOST_THREADS 4096
 #define DEEP_TRIES 20       // of 10 ms each
 #define TRIES 300           // of 1 ms each
 #define LONG_MODE_CODE 0x33 // the code segment of 64-bit programs
@@ -155,8 +154,11 @@ static int await(int pid, int tid, int *status, uint64_t ms) {
     }
 }
 
-bool bl_hold_wait(struct bl_hold *h, int *status) {
-    return await(h->pid, h->tid, status, FOREVER_MS) > 0 && WIFSTOPPED(*status);
+enum bl_hold_result bl_hold_wait(struct bl_hold *h, int *status) {
+    const int got = await(h->pid, h->tid, status, STOP_WAIT_MS);
+    if (got == 0)
+        return BL_HOLD_FROZEN;
+    return got > 0 && WIFSTOPPED(*status) ? BL_HOLD_OK : BL_HOLD_GONE;
 }
 
 // The thread has ended, which is not to say that the process has. Seen to its
@@ -230,9 +232,9 @@ static bool may_go_on_within(int pid, int tid, uint64_t start, uint64_t bytes) {
 }
 
 bool bl_hold_any_within(int pid, uint64_t start, uint64_t bytes) {
-    static int tids[MOST_THREADS];
-    const size_t n = bl_target_list(pid, tids, MOST_THREADS);
-    bool within = n == MOST_THREADS; // there may be more
+    const int *tids;
+    size_t n;
+    bool within = !bl_target_list(pid, &tids, &n);
     for (size_t i = 0; i < n && !within; i++)
         within = may_go_on_within(pid, tids[i], start, bytes);
     return within;
@@ -322,7 +324,8 @@ void bl_hold_lost(struct bl_hold *h) {
 bool bl_hold_settle(struct bl_hold *h, int *signal) {
     int status = 0;
     if (ptrace(PTRACE_INTERRUPT, h->tid, 0, 0) != 0 ||
-        ptrace(PTRACE_CONT, h->tid, 0, 0) != 0 || !bl_hold_wait(h, &status))
+        ptrace(PTRACE_CONT, h->tid, 0, 0) != 0 ||
+        await(h->pid, h->tid, &status, FOREVER_MS) <= 0 || !WIFSTOPPED(status))
         return false;
     *signal = status >> 16 ? 0 : WSTOPSIG(status);
     return true;

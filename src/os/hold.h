@@ -23,6 +23,7 @@ enum bl_hold_result {
     BL_HOLD_DEEP,    // all threads are in uninterruptible sleep
     BL_HOLD_STOPPED, // by job control
     BL_HOLD_STUCK,   // one did not stop, see `bl_hold_has_let_go`
+    BL_HOLD_FROZEN,  // it does not run, though nobody has stopped it
     BL_HOLD_UNFIT,   // no call can be made in it
     BL_HOLD_FULL,    // it may have no further thread
     BL_HOLD_BUSY     // a thread of another bigleaf is still in it
@@ -55,8 +56,9 @@ bool bl_hold_any_within(int pid, uint64_t start, uint64_t bytes);
 // Until then nobody is held.
 bool bl_hold_has_let_go(void);
 
-// Waits for its next stop. False: it has ended.
-bool bl_hold_wait(struct bl_hold *h, int *status);
+// Waits for its next stop, at most for a second: OK, FROZEN, or GONE where it
+// has ended.
+enum bl_hold_result bl_hold_wait(struct bl_hold *h, int *status);
 // Brings the thread from the end of a system call on to such a stop, without
 // an instruction of its own. `signal`: it came in between. False: it has ended.
 bool bl_hold_settle(struct bl_hold *h, int *signal);

@@ -24,12 +24,18 @@
 #ifndef SYS_process_madvise
 #define SYS_process_madvise 440
 #endif
+#ifndef SYS_epoll_pwait2
+#define SYS_epoll_pwait2 441
+#endif
+#ifndef SYS_io_uring_enter
+#define SYS_io_uring_enter 426
+#endif
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25
 #endif
 
 #define UNIT_PAGES (BL_HUGE_SIZE / BL_BASE_SIZE)
-#define MOST_THREADS 4096
+#define LEAST_THREADS 512 // room for them at the beginning
 // Of a thread's flags: one of the kernel's; and one that works for the program
 // but never runs its code, of io_uring (PF_IO_WORKER, Linux 5.12) or vhost
 // (PF_USER_WORKER, 6.4).
@@ -137,6 +143,8 @@ static enum bl_calm calm_in_call(uint64_t number) {
         SYS_epoll_wait,
 #endif
         SYS_epoll_pwait,
+        SYS_epoll_pwait2,
+        SYS_io_uring_enter,
         SYS_semop,
         SYS_semtimedop,
         SYS_rt_sigtimedwait,
@@ -220,7 +228,7 @@ static int calmer(const void *a, const void *b) {
 }
 
 // As the kernel lists them.
-size_t bl_target_list(int pid, int *tids, size_t capacity) {
+static size_t list_some(int pid, int *tids, size_t capacity) {
     char path[BL_PROC_PATH];
     size_t n = 0;
     DIR *directory = opendir(bl_os_proc_path(path, pid, 0, "/task"));
@@ -237,11 +245,29 @@ size_t bl_target_list(int pid, int *tids, size_t capacity) {
     return n;
 }
 
+bool bl_target_list(int pid, const int **out, size_t *count) {
+    static int *tids;
+    static size_t room;
+    for (;;) {
+        *count = list_some(pid, tids, room);
+        *out = tids;
+        if (*count < room)
+            return true;
+        const size_t more = room ? 2 * room : LEAST_THREADS;
+        int *const larger = realloc(tids, more * sizeof *tids);
+        if (!larger)
+            return false;
+        tids = larger;
+        room = more;
+    }
+}
+
 size_t bl_target_threads(int pid, unsigned turn, struct bl_target_thread *out,
                          size_t capacity) {
-    static int tids[MOST_THREADS];
-    const size_t all = bl_target_list(pid, tids, MOST_THREADS);
+    const int *tids;
+    size_t all;
     size_t n = 0;
+    bl_target_list(pid, &tids, &all);
     for (size_t i = 0; i < all && n < capacity; i++) {
         const int tid = tids[(turn + i) % all];
         const enum bl_calm calm = calm_of(pid, tid);
@@ -257,7 +283,7 @@ size_t bl_target_threads(int pid, unsigned turn, struct bl_target_thread *out,
 
 int bl_target_other_thread(int pid, int tid) {
     int tids[2];
-    const size_t n = bl_target_list(pid, tids, BL_ARRAY_LEN(tids));
+    const size_t n = list_some(pid, tids, BL_ARRAY_LEN(tids));
     for (size_t i = 0; i < n; i++) {
         if (tids[i] != tid)
             return tids[i];
@@ -266,10 +292,11 @@ int bl_target_other_thread(int pid, int tid) {
 }
 
 bool bl_target_has_thread(int pid, const char *name) {
-    static int tids[MOST_THREADS];
+    const int *tids;
+    size_t n;
     char path[BL_PROC_PATH];
     char text[32];
-    const size_t n = bl_target_list(pid, tids, MOST_THREADS);
+    bl_target_list(pid, &tids, &n);
     for (size_t i = 0; i < n; i++) {
         const long got = bl_os_read_file(
             bl_os_proc_path(path, pid, tids[i], "/comm"), text, sizeof text);

@@ -53,8 +53,9 @@ struct bl_target_thread {
 size_t bl_target_threads(int pid, unsigned turn, struct bl_target_thread *out,
                          size_t capacity);
 
-// All of them, in no order, at most `capacity`.
-size_t bl_target_list(int pid, int *tids, size_t capacity);
+// All of them, in no order, until the next call. False: there may be more than
+// this command has memory for.
+bool bl_target_list(int pid, const int **out, size_t *count);
 
 bool bl_target_has_ended(int pid, int tid);
 

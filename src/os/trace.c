@@ -354,10 +354,17 @@ long bl_trace_advise(struct bl_trace *t, uint64_t at, uint64_t bytes) {
 // let a call through and trap it.
 static const struct sock_filter trap_filter[] = {
     LOAD(FIELD(arch)),
-    EQUAL(AUDIT_ARCH_X86_64, 0, 24),
+    EQUAL(AUDIT_ARCH_X86_64, 0, 30),
     LOAD(FIELD(nr)),
-    EQUAL(SYS_brk, 23, 0),
-    EQUAL(SYS_mremap, 22, 0),
+    EQUAL(SYS_brk, 29, 0),
+    EQUAL(SYS_mremap, 28, 0),
+    // A filter of the program's own, or strict mode?
+    EQUAL(SYS_prctl, 0, 2),
+    LOAD(FIELD(args[0])),
+    EQUAL(PR_SET_SECCOMP, 25, 24),
+    EQUAL(SYS_seccomp, 0, 2),
+    LOAD(FIELD(args[0])),
+    AT_LEAST(SECCOMP_SET_MODE_FILTER + 1, 21, 22),
     EQUAL(SYS_munmap, 0, 3),
     // Among the slots?
     LOAD(FIELD(args[0]) + HIGH),

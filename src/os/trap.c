@@ -158,6 +158,24 @@ static struct user_regs_struct saved(const struct bl_trap_call *c) {
     return r;
 }
 
+static enum bl_trap_number number_of(uint64_t call) {
+    switch (call) {
+    case SYS_brk:
+        return BL_TRAP_BRK;
+    case SYS_mmap:
+        return BL_TRAP_MAP;
+    case SYS_munmap:
+        return BL_TRAP_UNMAP;
+    case SYS_mremap:
+        return BL_TRAP_REMAP;
+    case SYS_prctl:
+    case SYS_seccomp:
+        return BL_TRAP_FILTER;
+    default:
+        return BL_TRAP_OTHER;
+    }
+}
+
 bool bl_trap_read(int tid, struct bl_trap_call *out) {
     struct user_regs_struct r;
     *out = (struct bl_trap_call){.tid = tid, .number = BL_TRAP_OTHER};
@@ -166,11 +184,7 @@ bool bl_trap_read(int tid, struct bl_trap_call *out) {
     memcpy(out->registers, &r, sizeof r);
     const uint64_t arguments[] = {r.rdi, r.rsi, r.rdx, r.r10, r.r8, r.r9};
     memcpy(out->arguments, arguments, sizeof arguments);
-    out->number = r.orig_rax == SYS_brk      ? BL_TRAP_BRK
-                  : r.orig_rax == SYS_mmap   ? BL_TRAP_MAP
-                  : r.orig_rax == SYS_munmap ? BL_TRAP_UNMAP
-                  : r.orig_rax == SYS_mremap ? BL_TRAP_REMAP
-                                             : BL_TRAP_OTHER;
+    out->number = number_of(r.orig_rax);
     return true;
 }
 

@@ -46,6 +46,7 @@ enum bl_trap_number {
     BL_TRAP_MAP,
     BL_TRAP_UNMAP,
     BL_TRAP_REMAP,
+    BL_TRAP_FILTER, // sets a seccomp filter, or strict mode
     BL_TRAP_OTHER
 };
 

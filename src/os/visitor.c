@@ -4,10 +4,12 @@
 #if defined(__x86_64__)
 
 #include "os/file.h"
+#include "os/os.h"
 #include "os/target.h"
 
 #include <errno.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -17,7 +19,6 @@
 #include <sys/user.h>
 #include <sys/wait.h>
 
-#define MAPS_CAPACITY (4 * BL_MIB)
 #define MOST_VDSO (64 * BL_KIB)
 #define SYSCALL_STOP (SIGTRAP | 0x80)
 #define STUB_STOPS 4       // of the two system calls up to clone
@@ -126,17 +127,26 @@ struct vdso {
     unsigned char bytes[MOST_VDSO];
 };
 
+static bool is_vdso(const char *line, struct vdso *v) {
+    return strstr(line, " [vdso]\n") && !strchr(line, '/') &&
+           bl_read_hex(&line, &v->start) && *line++ == '-' &&
+           bl_read_hex(&line, &v->end) &&
+           v->end - v->start <= sizeof v->bytes &&
+           v->end - v->start > STUB_BYTES;
+}
+
+// Behind all other mappings, which may be many.
 static bool find_vdso(int pid, struct vdso *v) {
-    char *text = malloc(MAPS_CAPACITY);
-    const long n = text ? bl_file_read_maps(pid, text, MAPS_CAPACITY) : -ENOMEM;
-    const char *p = n > 0 ? strstr(text, "[vdso]") : NULL;
-    while (p && p > text && p[-1] != '\n')
-        p--;
-    const bool found = p && bl_read_hex(&p, &v->start) && *p++ == '-' &&
-                       bl_read_hex(&p, &v->end) &&
-                       v->end - v->start <= sizeof v->bytes &&
-                       v->end - v->start > STUB_BYTES;
-    free(text);
+    char path[BL_PROC_PATH];
+    char *line = NULL;
+    size_t room = 0;
+    bool found = false;
+    FILE *maps = fopen(bl_os_proc_path(path, pid, 0, "/maps"), "re");
+    while (maps && !found && getline(&line, &room, maps) > 0)
+        found = is_vdso(line, v);
+    free(line);
+    if (maps)
+        (void)fclose(maps);
     return found;
 }
 
@@ -227,12 +237,34 @@ static bool begins_anew(int tid) {
            (long)r.rax == -ERESTARTNOINTR;
 }
 
+// As if it had never been in the stub, which has made no visitor yet.
+static enum bl_hold_result turn_back(struct bl_visitor *v, int signal,
+                                     enum bl_hold_result why) {
+    bl_hold_restore(&v->hold);
+    clear(v->hold.tid, v->stub);
+    bl_hold_release(&v->hold, signal);
+    return why;
+}
+
+// False: it has ended. A frozen cgroup holds a thread on its way out of the
+// kernel, but one that is asked to stop there does.
+static bool await_stop(struct bl_visitor *v, int *status, bool *asked) {
+    enum bl_hold_result result;
+    while ((result = bl_hold_wait(&v->hold, status)) == BL_HOLD_FROZEN) {
+        if (!*asked)
+            ptrace(PTRACE_INTERRUPT, v->hold.tid, 0, 0);
+        *asked = true;
+    }
+    return result == BL_HOLD_OK;
+}
+
 // Has the held thread run the stub up to the end of clone.
 static enum bl_hold_result run_stub(struct bl_visitor *v) {
     const int tid = v->hold.tid;
     int status = W_STOPCODE(SYSCALL_STOP);
+    bool asked = false;
     for (unsigned stops = 0; stops < STUB_STOPS;) {
-        if (!go_on(tid, status) || !bl_hold_wait(&v->hold, &status)) {
+        if (!go_on(tid, status) || !await_stop(v, &status, &asked)) {
             bl_hold_lost(&v->hold);
             return BL_HOLD_GONE;
         }
@@ -246,10 +278,10 @@ static enum bl_hold_result run_stub(struct bl_visitor *v) {
                 stops -= 2;
         } else if (status >> 16 == 0 && stops == 0) {
             // A signal that came before the stub could block it.
-            bl_hold_restore(&v->hold);
-            clear(tid, v->stub);
-            bl_hold_release(&v->hold, WSTOPSIG(status));
-            return BL_HOLD_AGAIN;
+            return turn_back(v, WSTOPSIG(status), BL_HOLD_AGAIN);
+        } else if (asked && !v->tid && status >> 16 == PTRACE_EVENT_STOP &&
+                   WSTOPSIG(status) == SIGTRAP) {
+            return turn_back(v, 0, BL_HOLD_FROZEN);
         }
     }
     return BL_HOLD_OK;

@@ -78,6 +78,21 @@ def huge_kib(pid: int) -> int:
                if line.startswith("AnonHugePages"))
 
 
+def vdso_range(pid: int) -> tuple[int, int]:
+    for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
+        if line.endswith("[vdso]"):
+            start, end = (int(x, 16) for x in line.split()[0].split("-"))
+            return start, end
+    raise unittest.SkipTest("no vdso")
+
+
+def vdso(pid: int) -> bytes:
+    start, end = vdso_range(pid)
+    with open(f"/proc/{pid}/mem", "rb") as memory:
+        memory.seek(start)
+        return memory.read(end - start)
+
+
 @contextlib.contextmanager
 def hoard(mebibytes: int, *kind: str,
           before: list[str] | None = None) -> Iterator[subprocess.Popen[str]]:
@@ -139,14 +154,14 @@ class Served(unittest.TestCase):
 
     def test_nothing_is_left_in_the_vdso(self) -> None:
         with hoard(16) as process:
-            before = self.vdso(process.pid)
+            before = vdso(process.pid)
             run(str(process.pid))
-            self.assertEqual(self.vdso(process.pid), before)
+            self.assertEqual(vdso(process.pid), before)
 
     def test_killed_between_two_words_of_the_stub(self) -> None:
         with hoard(16) as process:
-            _, end = self.vdso_range(process.pid)
-            before = self.vdso(process.pid)
+            _, end = vdso_range(process.pid)
+            before = vdso(process.pid)
             try:
                 with open(f"/proc/{process.pid}/mem", "r+b", buffering=0) as memory:
                     memory.seek(end - STUB_BYTES)
@@ -157,33 +172,26 @@ class Served(unittest.TestCase):
             one = json.loads(done.stdout)["processes"][0]
             self.assertTrue(one["attached"], one["reason"])
             self.assertGreater(one["stops"], 0)
-            self.assertEqual(self.vdso(process.pid), before)
+            self.assertEqual(vdso(process.pid), before)
+
+    def linger(self, way: str) -> None:
+        process = subprocess.Popen([LINGER, str(STUB_BYTES), way], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, text=True)
+        assert process.stdout
+        if process.stdout.readline() != "ready\n":
+            self.skipTest(f"no rest in the vdso, or no thread: status {process.wait()}")
+        one = json.loads(run("--json", str(process.pid)).stdout)["processes"][0]
+        self.assertTrue(one["attached"], one["reason"])
+        self.assertGreater(one["stops"], 0, one["reason"])
+        process.communicate("")
+        self.assertEqual(process.returncode, 0, way)
 
     def test_threads_still_in_what_a_killed_one_left(self) -> None:
         for way in ("runs", "sleeps"):
-            process = subprocess.Popen([LINGER, str(STUB_BYTES), way], stdin=subprocess.PIPE,
-                                       stdout=subprocess.PIPE, text=True)
-            assert process.stdout
-            if process.stdout.readline() != "ready\n":
-                self.skipTest(f"the vdso cannot be written to: status {process.wait()}")
-            one = json.loads(run("--json", str(process.pid)).stdout)["processes"][0]
-            self.assertTrue(one["attached"], one["reason"])
-            process.communicate("")
-            self.assertEqual(process.returncode, 0, way)
+            self.linger(way)
 
-    @staticmethod
-    def vdso_range(pid: int) -> tuple[int, int]:
-        for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
-            if line.endswith("[vdso]"):
-                start, end = (int(x, 16) for x in line.split()[0].split("-"))
-                return start, end
-        raise unittest.SkipTest("no vdso")
-
-    def vdso(self, pid: int) -> bytes:
-        start, end = self.vdso_range(pid)
-        with open(f"/proc/{pid}/mem", "rb") as memory:
-            memory.seek(start)
-            return memory.read(end - start)
+    def test_one_of_many_threads_still_in_it(self) -> None:
+        self.linger("many")
 
     def test_twice_does_nothing_more(self) -> None:
         with hoard(16) as process:
@@ -201,6 +209,23 @@ class Served(unittest.TestCase):
             one = json.loads(run("--json", str(process.pid)).stdout)["processes"][0]
             self.assertTrue(one["attached"], one["reason"])
             self.assertGreater(one["stops"], 0)
+
+    def test_many_mappings(self) -> None:
+        with hoard(16, "mappings") as process:
+            one = json.loads(run("--json", str(process.pid)).stdout)["processes"][0]
+            self.assertGreater(one["stops"], 0, one["reason"])
+
+    def test_a_call_that_cannot_begin_anew_is_left_alone(self) -> None:
+        """Where another thread is in one that can."""
+        with hoard(16, "epoll") as process:
+            tasks = Path(f"/proc/{process.pid}/task")
+
+            def calls() -> set[str]:
+                return {(task / "syscall").read_text().split()[0] for task in tasks.iterdir()}
+
+            wait_for(lambda: calls() == {"45", "441"} or process.poll() is not None)
+            one = json.loads(run("--json", str(process.pid)).stdout)["processes"][0]
+            self.assertGreater(one["stops"], 0, one["reason"])
 
     def test_text(self) -> None:
         with hoard(16) as process:
@@ -500,6 +525,12 @@ class Refused(unittest.TestCase):
         self.refuse(child.pid, "zombie")
         child.wait()
 
+    def test_first_thread_has_ended(self) -> None:
+        """The process is no zombie, though its state says so."""
+        with hoard(16, "headless") as process:
+            wait_for(lambda: state_of(process.pid) == "Z")
+            self.refuse(process.pid, "without its first thread")
+
     def test_stopped(self) -> None:
         with hoard(4) as process:
             process.send_signal(signal.SIGSTOP)
@@ -552,6 +583,33 @@ class Refused(unittest.TestCase):
         with hoard(8, "vfork") as process:
             wait_for(lambda: state_of(process.pid) == "D")
             self.refuse(process.pid, "uninterruptible")
+
+    def test_frozen(self) -> None:
+        """With its cgroup, as by docker pause: it comes to no end of the stub."""
+        words = [line.split() for line in Path("/proc/mounts").read_text().splitlines()]
+        roots = [word[1] for word in words if word[2] == "cgroup2"]
+        group = Path(roots[0] if roots else "/nowhere") / f"bigleaf-test-{os.getpid()}"
+        try:
+            group.mkdir()
+        except OSError as error:
+            self.skipTest(f"no cgroup to be had: {error}")
+        try:
+            with hoard(16) as process:
+                (group / "cgroup.procs").write_text(str(process.pid))
+                before = vdso(process.pid)
+                (group / "cgroup.freeze").write_text("1")
+                wait_for(lambda: "frozen 1" in (group / "cgroup.events").read_text())
+                try:
+                    self.refuse(process.pid, "frozen")
+                    self.assertEqual(line_of(f"/proc/{process.pid}/status", "Threads"), "1")
+                    self.assertEqual(vdso(process.pid), before)
+                finally:
+                    (group / "cgroup.freeze").write_text("0")
+                one = json.loads(run("--json", str(process.pid)).stdout)["processes"][0]
+                self.assertGreater(one["stops"], 0, one["reason"])
+        finally:
+            with contextlib.suppress(OSError):
+                group.rmdir()
 
     def test_32_bit(self) -> None:
         # A program of four instructions: pause(), again and again.

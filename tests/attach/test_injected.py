@@ -153,6 +153,48 @@ int main(void) {
     puts("right"); return 0; }
 """
 
+# Ends itself by a filter where it makes a call of memory that it does not make
+# by itself; then becomes another program under that filter.
+FILTER_C = """
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static void install(int by_prctl) {
+    struct sock_filter rules[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    struct sock_fprog program = {4, rules};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+        (by_prctl ? prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)
+                  : syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program)))
+        _exit(77); }
+int main(int argc, char **argv) {
+    const size_t n = 8 << 20;
+    char *word[] = {argv[0], "2", "3", NULL};
+    char *before = sbrk(n);
+    memset(before, 1, n);
+    if (argc < 3)
+        install(argc == 2);
+    char *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *after = sbrk(n);
+    if (p == MAP_FAILED || after != before + n)
+        return 1;
+    memset(p, 2, n);
+    memset(after, 3, n);
+    munmap(p, n);
+    if (argc < 3)
+        execv(argv[0], word);
+    puts("right"); return 0; }
+"""
+
 # 8 MiB of text and as much .bss, in a program without any libc.
 TEXT_C = """
 static volatile char zeros[8 << 20];
@@ -423,6 +465,13 @@ class Life(unittest.TestCase):
                 process.send_signal(signal.SIGCONT)
                 time.sleep(0.002)
             self.assertEqual((process.stdout.read(), process.wait()), ("right\n", 0))
+
+    def test_under_a_filter_of_its_own(self) -> None:
+        """It is served no more, since the filter may not know our calls."""
+        with compiled(FILTER_C, "-static") as program:
+            for words in ([], ["by prctl"]):
+                done = run(program, *words, options=("--heap=injected",))
+                self.assertEqual((done.returncode, done.stdout), (0, "right\n"), words)
 
     def test_terminal_and_shell(self) -> None:
         """Ctrl-Z, fg, another window size and Ctrl-C, under a shell."""

@@ -3,28 +3,38 @@
 // Holds memory and waits on standard input: each 'g' takes MIB more. At the
 // end of input it checks all of it and prints "right" or "wrong".
 //
-//   hoard MIB [vfork|filter|no-thp|populate|ring]
+//   hoard MIB [epoll|filter|headless|mappings|no-thp|populate|ring|vfork]
 //
-// vfork   waits, in uninterruptible sleep, for a child that shares its memory
+// epoll   waits by epoll_pwait2, which no EINTR may end, while another thread
+//         waits in a call that begins anew
 // filter  puts itself under a seccomp filter that allows everything
+// headless  its first thread has ended
+// mappings  has 60000 of them, whose list takes 17 MB
 // no-thp  switches huge pages off for itself
 // populate  each 'p' is a system call of 1.5 s that nothing breaks off
 // ring    has a thread of the kernel's that looks at an io_uring for 10 s
+// vfork   waits, in uninterruptible sleep, for a child that shares its memory
 //
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22
+#endif
+#ifndef SYS_epoll_pwait2
+#define SYS_epoll_pwait2 441
 #endif
 #ifndef SYS_io_uring_setup
 #define SYS_io_uring_setup 425
@@ -115,24 +125,50 @@ static int check(void) {
     return 0;
 }
 
-int main(int argc, char **argv) {
-    const char *kind = argc > 2 ? argv[2] : "";
+static int line[2];
+
+static void *receive(void *unused) {
     char c;
-    if (argc < 2)
-        return 2;
-    bytes = (size_t)atoi(argv[1]) << 20;
-    if (strcmp(kind, "filter") == 0)
-        filter_nothing();
-    if (strcmp(kind, "no-thp") == 0)
-        prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
-    if (strcmp(kind, "populate") == 0)
-        prepare_room();
-    if (strcmp(kind, "ring") == 0)
-        start_ring();
+    recv(line[0], &c, 1, 0);
+    return unused;
+}
+
+static void wait_by_epoll(void) {
+    pthread_t other;
+    struct epoll_event event = {.events = EPOLLIN | EPOLLHUP};
+    const int queue = epoll_create1(0);
+    if (queue < 0 || epoll_ctl(queue, EPOLL_CTL_ADD, 0, &event) != 0 ||
+        socketpair(AF_UNIX, SOCK_STREAM, 0, line) != 0 ||
+        pthread_create(&other, NULL, receive, NULL) != 0)
+        exit(77);
+    if (syscall(SYS_epoll_pwait2, queue, &event, 1, NULL, NULL, 0) != 1)
+        exit(errno == ENOSYS ? 77 : 3);
+}
+
+static void map_much(void) {
+    char path[] = "/tmp/hoard-XXXXXX-that-has-a-long-name-as-files-of-programs-"
+                  "that-are-made-of-many-parts-may-have-and-so-its-mappings-"
+                  "take-many-bytes-in-the-list-of-them-that-the-kernel-shows-"
+                  "to-us-and-to-everybody";
+    const int file = mkstemps(path, (int)strlen(path) - 17);
+    if (file < 0 || ftruncate(file, 4096) != 0)
+        exit(77);
+    unlink(path);
+    for (int i = 0; i < 60000; i++) {
+        const int way = i % 2 ? PROT_READ : PROT_READ | PROT_WRITE;
+        if (mmap(NULL, 4096, way, MAP_PRIVATE, file, 0) == MAP_FAILED)
+            exit(77);
+    }
+}
+
+static int work(const char *kind) {
+    char c;
+    ssize_t got;
     grow();
+    if (strcmp(kind, "epoll") == 0)
+        wait_by_epoll();
     if (strcmp(kind, "vfork") == 0)
         wait_in_vfork();
-    ssize_t got;
     while ((got = read(0, &c, 1)) > 0) {
         if (c == 'g')
             grow();
@@ -145,4 +181,32 @@ int main(int argc, char **argv) {
     const int wrong = got < 0 || check();
     puts(wrong ? "wrong" : "right");
     return wrong;
+}
+
+static void *work_apart(void *unused) {
+    exit(work(""));
+    return unused;
+}
+
+int main(int argc, char **argv) {
+    const char *kind = argc > 2 ? argv[2] : "";
+    pthread_t other;
+    if (argc < 2)
+        return 2;
+    bytes = (size_t)atoi(argv[1]) << 20;
+    if (strcmp(kind, "filter") == 0)
+        filter_nothing();
+    if (strcmp(kind, "no-thp") == 0)
+        prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+    if (strcmp(kind, "populate") == 0)
+        prepare_room();
+    if (strcmp(kind, "ring") == 0)
+        start_ring();
+    if (strcmp(kind, "mappings") == 0)
+        map_much();
+    if (strcmp(kind, "headless") != 0)
+        return work(kind);
+    if (pthread_create(&other, NULL, work_apart, NULL) != 0)
+        return 77;
+    pthread_exit(NULL);
 }

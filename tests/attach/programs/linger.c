@@ -3,7 +3,8 @@
 // A thread that stays for a second in what a killed attach has left at the end
 // of the vdso: it runs there, or sleeps in a system call made there. x86-64.
 //
-//   linger BYTES runs|sleeps      BYTES: of the rest
+//   linger BYTES runs|sleeps|many      BYTES: of the rest; many: it runs, and
+//                                      5000 more threads wait
 //
 #include <fcntl.h>
 #include <pthread.h>
@@ -55,6 +56,22 @@ static void *rest(void *code) {
     return NULL;
 }
 
+static void *idle(void *unused) {
+    pause();
+    return unused;
+}
+
+static void start_many(void) {
+    pthread_attr_t small;
+    pthread_t thread;
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, 64 << 10);
+    for (int i = 0; i < 5000; i++) {
+        if (pthread_create(&thread, &small, idle, NULL) != 0)
+            exit(77);
+    }
+}
+
 int main(int argc, char **argv) {
     const struct timespec second = {1, 0};
     char stub[512] = "bigleaf-visitor";
@@ -68,6 +85,8 @@ int main(int argc, char **argv) {
     if (bytes == 0 || sizeof spin == 1 || memory < 0 ||
         pwrite(memory, stub, bytes, (off_t)at) != (ssize_t)bytes)
         return 77;
+    if (argc == 3 && strcmp(argv[2], "many") == 0)
+        start_many();
     char *block = malloc(16 * MIB);
     memset(block, 1, 16 * MIB);
     pthread_create(&thread, NULL, sleeps ? rest : run,
