@@ -32,7 +32,7 @@ BELOW = {
 # The headers a folder shows to others: one of its own name, and these.
 ALSO_EXPORTED = {
     "os": {"backing.h", "bystander.h", "counters.h", "file.h", "guest.h", "hold.h",
-           "machine.h", "target.h", "trace.h", "trap.h", "visitor.h"},
+           "machine.h", "target.h", "territory.h", "trace.h", "trap.h", "visitor.h"},
     "image": {"elf.h", "maps.h", "place.h", "shadow.h"},
     "tlb": {"emulate.h", "geometry.h", "profile.h"},
 }

@@ -11,6 +11,7 @@
 #include "os/backing.h"
 
 #include "os/os.h"
+#include "os/territory.h"
 
 #define PATH_CAPACITY 256
 #define LINE_CAPACITY 384 // 73 columns before the path
@@ -32,6 +33,7 @@ struct record {
     struct bl_mapping m;
     bool readable;
     bool shared;
+    bool own; // memory of the runtime's
     char path[PATH_CAPACITY];
 };
 
@@ -49,6 +51,7 @@ struct reader {
     bool behind_data;      // and it was data
     uint64_t first_inode;  // the program's file: the first object's
     uint64_t guard_end;    // end of the last guard; 0: none
+    struct bl_territories territories;
     size_t line_len;
     char line[LINE_CAPACITY];
     char last_file[PATH_CAPACITY]; // whose .bss may follow
@@ -72,8 +75,7 @@ static void copy_path(char *to, const char *from) {
 }
 
 static const char *object_of(struct reader *s, const struct record *r) {
-    if (r->m.region == BL_REGION_HEAP && r->m.start >= BL_TERRITORY_LOW &&
-        r->m.end <= BL_TERRITORY_HIGH)
+    if (r->own)
         return BL_OWN_HEAP;
     if (r->m.region == BL_REGION_DATA && !r->path[0] && s->last_file[0])
         return s->last_file;
@@ -131,14 +133,19 @@ static enum bl_region region_of_anonymous(struct reader *s,
     return s->out->territory ? BL_REGION_OTHER : BL_REGION_HEAP;
 }
 
+static bool is_own(struct reader *s, const struct record *r) {
+    const bool own = is_anonymous(r) && r->readable && r->m.writable &&
+                     !r->m.executable &&
+                     bl_territories_take(&s->territories, r->m.start, r->m.end);
+    s->out->territory = bl_territories_any(&s->territories);
+    return own;
+}
+
 // The region of a mapping that needs no look ahead; BL_REGIONS: hold it.
 static enum bl_region region_of(struct reader *s, const struct record *r) {
     const bool adjacent = s->object_end == r->m.start;
-    if (r->m.start >= BL_TERRITORY_LOW && r->m.end <= BL_TERRITORY_HIGH &&
-        is_anonymous(r)) {
-        s->out->territory = true;
+    if (r->own)
         return BL_REGION_HEAP;
-    }
     const enum bl_region named = region_by_name(r);
     if (named != BL_REGIONS)
         return named;
@@ -196,6 +203,7 @@ static void finish_mapping(struct reader *s) {
         return;
     s->have_now = false;
     settle_held(s, &s->now);
+    s->now.own = is_own(s, &s->now);
     const enum bl_region region = region_of(s, &s->now);
     if (region == BL_REGIONS) {
         s->held = s->now;

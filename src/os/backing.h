@@ -35,11 +35,6 @@ enum bl_region {
 
 extern const char *const bl_region_names[BL_REGIONS];
 
-// Where the runtime's heap may lie: four candidates of 16 TiB each, side by
-// side (x86-64 and aarch64 with 47 and more bits of user addresses).
-#define BL_TERRITORY_LOW ((uint64_t)0x100000000000)
-#define BL_TERRITORY_HIGH ((uint64_t)0x500000000000)
-
 // All in bytes; huge counts hugetlb in, bytes too, pss does not.
 struct bl_region_backing {
     uint64_t bytes;

@@ -33,8 +33,8 @@
 
 #include "base/base.h"
 #include "os/os.h"
+#include "os/territory.h"
 
-#define BL_METADATA_BYTES (64 * BL_GIB)
 #ifdef __SANITIZE_THREAD__ // which leaves a program this range and no other
 #define BL_FIRST_TERRITORY ((uintptr_t)0x7ea000000000)
 #define BL_SMALL_BYTES (64 * BL_GIB)
@@ -42,17 +42,17 @@
 #define BL_TERRITORY_BYTES (512 * BL_GIB)
 #define BL_TERRITORIES 4
 #elif defined BL_OWN_POOLS // of libbigleaf-table.a: many copies in a process
-#define BL_FIRST_TERRITORY ((uintptr_t)0x200000000000)
-#define BL_SMALL_BYTES (2 * BL_TIB)
-#define BL_LARGE_BYTES (2 * BL_TIB - BL_METADATA_BYTES)
-#define BL_TERRITORY_BYTES (4 * BL_TIB)
-#define BL_TERRITORIES 12
+#define BL_FIRST_TERRITORY BL_POOLS_FIRST
+#define BL_SMALL_BYTES BL_POOLS_SMALL_BYTES
+#define BL_TERRITORY_BYTES BL_POOLS_BYTES
+#define BL_LARGE_BYTES (BL_TERRITORY_BYTES - BL_SMALL_BYTES - BL_METADATA_BYTES)
+#define BL_TERRITORIES BL_POOLS_PLACES
 #else
-#define BL_FIRST_TERRITORY ((uintptr_t)0x100000000000)
-#define BL_SMALL_BYTES (4 * BL_TIB)
-#define BL_LARGE_BYTES (12 * BL_TIB - BL_METADATA_BYTES)
-#define BL_TERRITORY_BYTES (16 * BL_TIB)
-#define BL_TERRITORIES 4
+#define BL_FIRST_TERRITORY BL_RUNTIME_FIRST
+#define BL_SMALL_BYTES BL_RUNTIME_SMALL_BYTES
+#define BL_TERRITORY_BYTES BL_RUNTIME_BYTES
+#define BL_LARGE_BYTES (BL_TERRITORY_BYTES - BL_SMALL_BYTES - BL_METADATA_BYTES)
+#define BL_TERRITORIES BL_RUNTIME_PLACES
 #endif
 
 // A heap of fewer units saves memory where a larger one saves time.
@@ -79,8 +79,8 @@ struct bl_territory {
 };
 extern struct bl_territory bl_territory BL_HIDDEN;
 
-// What the page layer keeps for each unit of the small part.
-#define BL_SLICE_INFO_BYTES (8 * BL_KIB)
+// What the page layer keeps for each unit of the small part, besides its slices
+// (BL_SLICE_INFO_BYTES).
 #define BL_UNIT_INFO_BYTES ((size_t)64)
 
 // A large object. Life: free -> used -> (warm ->) free.

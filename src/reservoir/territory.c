@@ -9,13 +9,6 @@
 //
 #include "reservoir/internal.h"
 
-#define SLICES_AT ((uintptr_t)0)
-#define UNIT_INFO_AT (16 * BL_GIB)
-#define RUNS_AT (17 * BL_GIB)
-#define UNIT_BITS_AT (18 * BL_GIB)
-#define MARK_BITS_AT (19 * BL_GIB)
-#define BUMP_AT (20 * BL_GIB)
-
 struct bl_territory bl_territory;
 
 // An array at a fixed place, of which the first `mapped` bytes are there.
@@ -86,12 +79,12 @@ struct bl_mark_bits *bl_mark_bits(void) {
 }
 
 static void place_tables(uintptr_t start) {
-    slices.at = start + SLICES_AT;
-    unit_info.at = start + UNIT_INFO_AT;
-    runs.at = start + RUNS_AT;
-    unit_bits.at = start + UNIT_BITS_AT;
-    mark_bits.at = start + MARK_BITS_AT;
-    bump.at = start + BUMP_AT;
+    slices.at = start + BL_SLICES_AT;
+    unit_info.at = start + BL_UNIT_INFO_AT;
+    runs.at = start + BL_RUNS_AT;
+    unit_bits.at = start + BL_UNIT_BITS_AT;
+    mark_bits.at = start + BL_MARK_BITS_AT;
+    bump.at = start + BL_BUMP_AT;
 }
 
 static void lay_out(uintptr_t start) {
@@ -135,7 +128,8 @@ static uintptr_t candidate(uintptr_t i) {
 }
 
 bool bl_reservoir_start(void) {
-    _Static_assert(sizeof(struct bl_run) == 64, "run records are one line");
+    _Static_assert(sizeof(struct bl_run) == BL_RUN_BYTES,
+                   "run records are one line");
     if (bump.mapped > 0) // what failed at the first call came after this
         return true;
     for (uintptr_t i = 0; i < BL_TERRITORIES; i++) {

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -267,6 +268,28 @@ def test_runtime_switched_off_says_so(
     )
     assert report["mechanisms"]["heap"] == "none"
     assert f"BIGLEAF={word}" in report["mechanisms"]["heap_reason"]
+
+
+@pytest.mark.parametrize("heap", ["bigleaf", "none"])
+def test_what_lies_where_a_heap_may_is_not_taken_for_one(
+    bigleaf: Bigleaf, library: str, programs: Path, tmp_path: Path, heap: str
+) -> None:
+    """As with an unlimited stack, the kernel maps among the heap's places."""
+    legacy = ("setarch", "-L")
+    words = (f"--heap={heap}", str(programs / "cli_grow"), "24", "map")
+    ended = bigleaf("run", *words, before=legacy)
+    at = re.search(r"at (0x[0-9a-f]+)", ended.out)
+    if not at or int(at.group(1), 16) >= 0x500000000000:
+        pytest.skip("no mapping there: setarch -L is refused")
+    report = report_of(bigleaf, tmp_path, *words, before=legacy)
+    assert "bigleaf heap" not in {
+        part["object"]
+        for part in report["fallbacks"]
+        if part["bytes"] >= 16 << 20
+    }
+    if heap == "bigleaf":
+        assert report["regions"]["heap"]["bytes"] < 16 << 20
+        assert report["regions"]["other"]["bytes"] >= 24 << 20
 
 
 def test_a_runtime_that_never_came_is_not_claimed(

@@ -2,11 +2,15 @@
 //
 // Takes and touches some MiB of heap, then ends as told:
 //   grow MIB exit|_exit|abort|hang|stop|fork|drop|rename
+// or takes 1 MiB of heap, and MIB for itself, past malloc:
+//   grow MIB map
 //
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,6 +34,15 @@ static void drop(char **blocks) {
     free(blocks);
 }
 
+static void map(size_t mib) {
+    char *const at = mmap(NULL, mib * MIB, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED)
+        abort();
+    memset(at, 1, mib * MIB);
+    printf("at %p\n", (void *)at);
+}
+
 // As programs do that write a longer name for themselves where others look.
 static void write_over_environment(void) {
     for (char **entry = environ; *entry; entry++)
@@ -40,7 +53,10 @@ int main(int argc, char **argv) {
     if (argc != 3)
         return 2;
     const char *end = argv[2];
-    char **blocks = grow((size_t)atoi(argv[1]));
+    const bool maps = strcmp(end, "map") == 0;
+    char **blocks = grow(maps ? 1 : (size_t)atoi(argv[1]));
+    if (maps)
+        map((size_t)atoi(argv[1]));
     printf("grown\n");
     fflush(stdout);
     usleep(100000);

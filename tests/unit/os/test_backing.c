@@ -92,17 +92,24 @@ TEST(joined_mappings_count_once) {
 #define NEXT_UNIT LINES("100000200000-100000400000", "1024", "0")
 #define TWO_UNITS LINES("100000000000-100000400000", "3072", "2048")
 
-// A text as the kernel writes it tells of these two units of the heap, in
-// whatever mappings, and of nothing else.
-static void expect_two_units(const char *smaps) {
+// What is read of a text as the kernel writes it.
+static struct bl_backing read_text(const char *smaps, bl_mapping_fn *each,
+                                   void *context) {
     struct bl_backing all;
-    const struct bl_region_backing *const heap = &all.region[BL_REGION_HEAP];
     int ends[2];
     assert_int_eq(pipe(ends), 0);
     expect_true(write(ends[1], smaps, strlen(smaps)) == (ssize_t)strlen(smaps));
     close(ends[1]);
-    expect_int_eq(bl_backing_read_from(ends[0], &all, NULL, NULL), 0);
+    expect_int_eq(bl_backing_read_from(ends[0], &all, each, context), 0);
     close(ends[0]);
+    return all;
+}
+
+// It tells of these two units of the heap, in whatever mappings, and of nothing
+// else.
+static void expect_two_units(const char *smaps) {
+    const struct bl_backing all = read_text(smaps, NULL, NULL);
+    const struct bl_region_backing *const heap = &all.region[BL_REGION_HEAP];
     expect_size_eq(bl_backing_total(&all).bytes, 3072 * BL_KIB);
     expect_size_eq(heap->bytes, 3072 * BL_KIB);
     expect_size_eq(heap->huge, 2048 * BL_KIB);
@@ -118,6 +125,81 @@ TEST(one_that_has_met_its_neighbour_counts_whole_and_once) {
 
 TEST(the_part_of_one_that_was_parted_does_not_count_again) {
     expect_two_units(TWO_UNITS NEXT_UNIT);
+}
+
+// The first table and the last that counts of a runtime, and of pools.
+#define RUNTIME                                                                \
+    LINES("100000000000-100000040000", "4", "0")                               \
+    LINES("100440000000-100440010000", "4", "0")
+#define POOLS                                                                  \
+    LINES("4c0000000000-4c0000040000", "4", "0")                               \
+    LINES("4c0440000000-4c0440010000", "4", "0")
+#define FOREIGN(range) LINES(range, "8192", "0")
+#define SEVEN "7f0000000000-7f0000800000"
+
+static void add_own(const struct bl_mapping *mapping, void *context) {
+    uint64_t *const sum = context;
+    if (strcmp(mapping->object, BL_OWN_HEAP) == 0) {
+        expect_int_eq(mapping->region, BL_REGION_HEAP);
+        *sum += mapping->rss;
+    }
+}
+
+static void expect_own(const char *smaps, uint64_t kib, bool territory) {
+    uint64_t own = 0;
+    const struct bl_backing all = read_text(smaps, add_own, &own);
+    expect_size_eq(own, kib * BL_KIB);
+    expect_int_eq(all.territory, territory);
+    // What a program maps for itself beside a runtime is no heap, and without
+    // one may be.
+    const struct bl_region_backing total = bl_backing_total(&all);
+    const enum bl_region rest = territory ? BL_REGION_OTHER : BL_REGION_HEAP;
+    expect_size_eq(all.region[rest].bytes, total.bytes - (territory ? own : 0));
+}
+
+// With an unlimited stack the kernel puts a program's mappings here.
+TEST(addresses_of_a_territory_are_none) {
+    expect_own(FOREIGN("2ad80b400000-2ad80f400000"), 0, false);
+    expect_own(RUNTIME FOREIGN("2ad80b400000-2ad80f400000"), 8, true);
+}
+
+TEST(a_reservation_at_its_start_is_none) {
+    expect_own("100000000000-110000000000 ---p 00000000 00:00 0 \n"
+               "Rss:          0 kB\n" FOREIGN("140000000000-140000800000"),
+               0, false);
+}
+
+// 32 units of the small part, 1024 of the large one; and as many that may have
+// come since the tables were read.
+TEST(tables_bound_the_parts_of_a_territory) {
+    expect_own(RUNTIME FOREIGN("101000000000-101000800000"), 8200, true);
+    expect_own(RUNTIME FOREIGN("101007e00000-101020000000"), 8200, true);
+    expect_own(RUNTIME FOREIGN("101008000000-101008800000"), 8, true);
+    expect_own(RUNTIME FOREIGN("140fffe00000-141000000000"), 8, true);
+    expect_own(RUNTIME FOREIGN("141000000000-141000800000"), 8200, true);
+    expect_own(RUNTIME FOREIGN("1410ffe00000-141100000000"), 8200, true);
+    expect_own(RUNTIME FOREIGN("141100000000-141100200000"), 8, true);
+}
+
+TEST(tables_in_several_mappings_reach_as_far) {
+    expect_own(LINES("100000000000-100000200000", "4", "0") //
+               LINES("100000200000-100000400000", "4", "0") //
+               LINES("100440000000-100440010000", "4", "0") //
+               LINES("100440020000-100440030000", "4", "0") //
+               FOREIGN("10107fe00000-101090000000")         //
+               FOREIGN("1010a0000000-1010a0800000"),
+               8204, true);
+}
+
+TEST(pools_have_places_of_their_own) {
+    expect_own(POOLS FOREIGN("4c1000000000-4c1000800000"), 8200, true);
+    expect_own(POOLS FOREIGN("4e1000000000-4e1000800000"), 8200, true);
+    expect_own(POOLS FOREIGN("4e0fffe00000-4e1000000000"), 8, true);
+    // Behind the parts of one kind and not behind those of the other.
+    expect_own(RUNTIME FOREIGN("121000000000-121000800000"), 8, true);
+    // A place that only pools have, and one that nobody has.
+    expect_own(LINES("140000000000-140000040000", "4", "0"), 0, false);
+    expect_own(RUNTIME POOLS FOREIGN(SEVEN), 16, true);
 }
 
 // Before Linux 5.0 smaps does not say which mappings may be huge.
