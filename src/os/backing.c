@@ -134,9 +134,10 @@ static enum bl_region region_of_anonymous(struct reader *s,
 }
 
 static bool is_own(struct reader *s, const struct record *r) {
-    const bool own = is_anonymous(r) && r->readable && r->m.writable &&
-                     !r->m.executable &&
-                     bl_territories_take(&s->territories, r->m.start, r->m.end);
+    const bool plain = r->readable && r->m.writable && !r->m.executable;
+    const bool own =
+        is_anonymous(r) &&
+        bl_territories_take(&s->territories, r->m.start, r->m.end, plain);
     s->out->territory = bl_territories_any(&s->territories);
     return own;
 }

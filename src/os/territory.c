@@ -102,11 +102,11 @@ static bool is_in_part(const struct bl_territories *t, size_t place,
     return false;
 }
 
-bool bl_territories_take(struct bl_territories *t, uint64_t start,
-                         uint64_t end) {
+bool bl_territories_take(struct bl_territories *t, uint64_t start, uint64_t end,
+                         bool may_be_table) {
     if (start < BL_TERRITORY_LOW || start >= BL_TERRITORY_HIGH)
         return false;
-    if (take_table(t, start, end))
+    if (may_be_table && take_table(t, start, end))
         return true;
     for (size_t place = place_of(start) + 1; place-- > 0;) {
         if (t->units[place].large > 0 && is_in_part(t, place, start))

@@ -58,10 +58,11 @@ struct bl_territories {
     uint64_t table_end; // end of what was seen of it
 };
 
-// Whether private anonymous memory at [start, end), readable and writable, is
-// a part of a territory. To be asked in the order of addresses.
-bool bl_territories_take(struct bl_territories *t, uint64_t start,
-                         uint64_t end);
+// Whether private anonymous memory at [start, end) belongs to a territory. To
+// be asked in the order of addresses. Tables are readable and writable; what a
+// program was handed out it may protect as it likes.
+bool bl_territories_take(struct bl_territories *t, uint64_t start, uint64_t end,
+                         bool may_be_table);
 // Whether there is a territory.
 bool bl_territories_any(const struct bl_territories *t);
 

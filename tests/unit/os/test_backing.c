@@ -169,6 +169,15 @@ TEST(a_reservation_at_its_start_is_none) {
                0, false);
 }
 
+// As programs do that guard, share out or compile into their blocks.
+TEST(protected_blocks_are_of_the_heap) {
+    expect_own(RUNTIME "101000000000-101000200000 r--p 00000000 00:00 0 \n"
+                       "Rss:          8 kB\n"
+                       "101000200000-101000400000 r-xp 00000000 00:00 0 \n"
+                       "Rss:          16 kB\n",
+               32, true);
+}
+
 // 32 units of the small part, 1024 of the large one; and as many that may have
 // come since the tables were read.
 TEST(tables_bound_the_parts_of_a_territory) {
