@@ -25,7 +25,7 @@ void bl_full_remove(struct bl_entry *entry, struct bl_page *page);
 // since the unit was fresh.
 uint32_t bl_slices_take(unsigned count, unsigned align, bool open,
                         bool *zeroed);
-// Likewise, for more than half a unit, over as many units as it takes.
+// Likewise, where need be over several units.
 uint32_t bl_slices_take_long(unsigned count, bool open, bool *zeroed);
 void bl_slices_give(uint32_t first, unsigned count);
 // Takes the `more` slices that follow, where they are free.

@@ -139,11 +139,30 @@ static void mark_full(struct bl_entry *entry, struct bl_page *page) {
     bl_full_push(entry, page);
 }
 
+static bool is_small_heap(void) {
+    return bl_load_relaxed(&bl_stats.units_now) < BL_SMALL_HEAP_UNITS;
+}
+
+// Rows of so many slices leave an eighth of a unit at most where none of them
+// reaches over to the next.
+#define PACKED_SLICES (BL_UNIT_SLICES / 8)
+
+// Not in a small heap, whose slices that stay free are not touched.
+static bool may_reach_over(unsigned slices, unsigned align) {
+    return slices > PACKED_SLICES && align == 1 && !is_small_heap();
+}
+
 static uint32_t take_locked(unsigned slices, unsigned align, bool open,
                             bool *zeroed) {
-    return slices > BL_PAGE_SLICES_MAX
-               ? bl_slices_take_long(slices, open, zeroed)
-               : bl_slices_take(slices, align, open, zeroed);
+    if (slices > BL_PAGE_SLICES_MAX)
+        return bl_slices_take_long(slices, open, zeroed);
+    const bool over = may_reach_over(slices, align);
+    uint32_t slice = bl_slices_take(slices, align, open && !over, zeroed);
+    if (slice == BL_NO_SLICE && over)
+        slice = bl_slices_take_long(slices, open, zeroed);
+    if (slice == BL_NO_SLICE && over && open)
+        slice = bl_slices_take(slices, align, true, zeroed);
+    return slice;
 }
 
 void bl_voids_give_locked(struct bl_local *local) {
@@ -175,10 +194,6 @@ uint32_t bl_page_take_slices(unsigned slices, unsigned align, bool *zeroed) {
         slice = take(self, slices, align, true, zeroed);
     }
     return slice;
-}
-
-static bool is_small_heap(void) {
-    return bl_load_relaxed(&bl_stats.units_now) < BL_SMALL_HEAP_UNITS;
 }
 
 // A thread that takes many pages keeps some slices ahead, so that it takes the

@@ -4,8 +4,9 @@
 // word. Units hang in bins by their longest row of free slices, and a demand
 // is served from the lowest bin that can: fragments are filled before a whole
 // unit is opened. A unit that is free altogether goes back to the reservoir.
-// A row longer than half a unit may start and end anywhere and reach over
-// several units, so that large objects lie side by side without loss.
+// A long row may start and end anywhere and reach over several units, so that
+// large objects lie side by side without loss: one of more than half a unit,
+// and in a large heap any of more than an eighth for which no unit has room.
 //
 // Guarded by `bl_lock_pages`.
 //

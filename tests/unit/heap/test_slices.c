@@ -143,6 +143,26 @@ TEST(long_rows_fill_what_others_left) {
     bl_reservoir_check();
 }
 
+// Of 22 slices there are two to a unit where none reaches over to the next.
+TEST(rows_of_a_third_of_a_unit_lie_side_by_side_in_a_large_heap) {
+    enum { SLICES = 22, ROWS = 640 };
+    bool zeroed = false;
+    fake_os_install();
+    bl_reservoir_configure(BL_BACKING_THP, 0);
+    for (int i = 0; i < ROWS; i++)
+        span[i] = bl_span_alloc(SLICES * BL_SLICE_BYTES, 1, &zeroed);
+    const size_t needed = ROWS * SLICES / BL_UNIT_SLICES;
+    const uint64_t units = bl_load_relaxed(&bl_stats.units_now);
+    expect_size_le(units, needed + BL_SMALL_HEAP_UNITS / 2);
+    for (int i = 0; i < ROWS; i++) {
+        char *const p = span[i];
+        expect_ptr_eq(bl_page_of(slice_of(p + 21 * BL_SLICE_BYTES)),
+                      slice_of(p));
+        bl_span_free(slice_of(p));
+    }
+    bl_reservoir_check();
+}
+
 // A thread keeps a free slice for its next page; it is no reason to open a
 // unit that it lies there.
 TEST(slices_that_a_thread_keeps_are_used_before_a_unit_is_opened) {
