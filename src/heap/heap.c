@@ -319,6 +319,7 @@ void bl_heap_info(struct mallinfo2 *out) {
 
 void bl_heap_check(void) {
     bl_reservoir_check();
+    bl_spans_check();
     if (bl_self != NULL)
         bl_local_check(bl_self);
 }

@@ -5,14 +5,15 @@
 //
 #include "page/internal.h"
 
-// The slices inside a long span are not marked.
-static bool inside_long_span(const struct bl_page *page) {
+// The slices inside a long span are not marked, nor the last of one where
+// another ended that started there.
+static bool inside_span(const struct bl_page *page, const void *p) {
     const uint32_t slice = bl_page_slice(page);
     const uint32_t most = (uint32_t)(BL_SPAN_MAX >> BL_SLICE_SHIFT);
     for (uint32_t back = 1; back < most && back <= slice; back++) {
         const struct bl_page *head = bl_slice_page(slice - back);
         if (bl_page_state(head) == BL_PAGE_SPAN)
-            return head->slices > back;
+            return (const char *)p < head->start + head->block_bytes;
     }
     return false;
 }
@@ -20,7 +21,7 @@ static bool inside_long_span(const struct bl_page *page) {
 static const char *what_is_wrong(const struct bl_page *page, const void *p) {
     if (page == NULL)
         return "no block of this heap";
-    if (page->pool == NULL && inside_long_span(page))
+    if (page->pool == NULL && inside_span(page, p))
         return "not the start of a block";
     if (bl_page_state(page) == BL_PAGE_SPAN)
         return p == page->start ? BL_ANOTHER_POOLS_BLOCK

@@ -58,7 +58,9 @@ struct bl_page {
                               // blocks, else 0
     uint16_t slices;          // const
     _Atomic(uint8_t) state;   // enum bl_page_state; others look for SPAN only
-    uint8_t spare;
+    // Of the slice; lock:bl_lock_pages, see spans.c.
+    uint8_t tail : 7;        // granules of the span before that it ends with
+    uint8_t headed : 1;      // another span starts behind these
     char *start;             // const: first byte of the page
     uintptr_t seal;          // const: of this life of the page; odd
     uint64_t reciprocal;     // const: see bl_block_starts()
@@ -412,6 +414,8 @@ BL_MUST_USE void *bl_span_alloc(size_t bytes, size_t align, bool *zeroed);
 void bl_span_free(struct bl_page *page);
 // Makes the span `bytes` long in place; false where that cannot be.
 BL_MUST_USE bool bl_span_resize(struct bl_page *page, size_t bytes);
+// While no other thread has one made or resized.
+void bl_spans_check(void);
 
 // ---------------------------------------------------------------------------
 // Pools and locals.

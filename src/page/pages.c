@@ -139,17 +139,11 @@ static void mark_full(struct bl_entry *entry, struct bl_page *page) {
     bl_full_push(entry, page);
 }
 
-static bool is_small_heap(void) {
-    return bl_load_relaxed(&bl_stats.units_now) < BL_SMALL_HEAP_UNITS;
-}
+// Rows of so many slices fill a unit without reaching over to the next.
+#define PACKED_SLICES 2
 
-// Rows of so many slices leave an eighth of a unit at most where none of them
-// reaches over to the next.
-#define PACKED_SLICES (BL_UNIT_SLICES / 8)
-
-// Not in a small heap, whose slices that stay free are not touched.
 static bool may_reach_over(unsigned slices, unsigned align) {
-    return slices > PACKED_SLICES && align == 1 && !is_small_heap();
+    return slices > PACKED_SLICES && align == 1 && !bl_heap_is_small();
 }
 
 static uint32_t take_locked(unsigned slices, unsigned align, bool open,
@@ -203,7 +197,7 @@ static void take_voids(struct bl_local *local) {
     uint32_t ahead = local->pages_taken / 8;
     if (ahead > BL_VOIDS_MAX / 2)
         ahead = BL_VOIDS_MAX / 2;
-    if (local->void_count >= ahead || is_small_heap())
+    if (local->void_count >= ahead || bl_heap_is_small())
         return;
     bl_lock_acquire(&bl_lock_pages);
     while (local->void_count < ahead) {
@@ -221,8 +215,8 @@ static void take_voids(struct bl_local *local) {
 
 static uint32_t pages_to_next_trim(const struct bl_local *local) {
     const uint32_t pages = local->pages_taken / 4 + 1;
-    return pages > MOST_PAGES_TO_TRIM && is_small_heap() ? MOST_PAGES_TO_TRIM
-                                                         : pages;
+    return pages > MOST_PAGES_TO_TRIM && bl_heap_is_small() ? MOST_PAGES_TO_TRIM
+                                                            : pages;
 }
 
 // A thread whose blocks went from one size to another has pages worth of the
@@ -305,7 +299,7 @@ void bl_page_drop(struct bl_page *page) {
 }
 
 static bool may_keep_void(const struct bl_local *local) {
-    const uint32_t most = is_small_heap() ? 1 : BL_VOIDS_MAX / 2;
+    const uint32_t most = bl_heap_is_small() ? 1 : BL_VOIDS_MAX / 2;
     return local != NULL && local->void_count < most;
 }
 

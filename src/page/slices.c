@@ -6,7 +6,7 @@
 // unit is opened. A unit that is free altogether goes back to the reservoir.
 // A long row may start and end anywhere and reach over several units, so that
 // large objects lie side by side without loss: one of more than half a unit,
-// and in a large heap any of more than an eighth for which no unit has room.
+// and in a large heap any of three slices and more for which no unit has room.
 //
 // Guarded by `bl_lock_pages`.
 //

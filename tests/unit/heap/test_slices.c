@@ -10,6 +10,7 @@
 #include "bl_test.h"
 #include "fake_os.h"
 
+#include <pthread.h>
 #include <string.h>
 #include <time.h>
 
@@ -161,6 +162,105 @@ TEST(rows_of_a_third_of_a_unit_lie_side_by_side_in_a_large_heap) {
         bl_span_free(slice_of(p));
     }
     bl_reservoir_check();
+}
+
+// ---------------------------------------------------------------------------
+// Spans that share slices: of 66,000 bytes there are not three slices, but two
+// and a granule.
+
+enum { ODD = 66000 };
+
+static char *make_odd(void) {
+    bool zeroed = false;
+    char *const p = bl_span_alloc(ODD, 1, &zeroed);
+    expect_true(!zeroed || first_not_zero(p, ODD) == ODD);
+    memset(p, 0x5a, ODD);
+    return p;
+}
+
+// A heap that is not small any more.
+static void open_many_units(void) {
+    fake_os_install();
+    bl_reservoir_configure(BL_BACKING_THP, 0);
+    for (unsigned i = 0; i < BL_SMALL_HEAP_UNITS; i++)
+        assert_ptr_ne(bl_span_alloc(BL_HUGE_SIZE, 1, &(bool){false}), NULL);
+}
+
+TEST(spans_lie_side_by_side_in_a_large_heap) {
+    open_many_units();
+    const uint64_t before = bl_load_relaxed(&bl_stats.units_now);
+    for (int i = 0; i < SPANS; i++)
+        span[i] = make_odd();
+    const uint64_t units = bl_load_relaxed(&bl_stats.units_now) - before;
+    const size_t least = (size_t)SPANS * (ODD + 4096) >> BL_HUGE_SHIFT;
+    expect_size_le(units, least + 2);
+    bl_heap_check();
+    for (int i = 0; i < SPANS; i += 2)
+        bl_free(span[i]);
+    bl_heap_check();
+    for (int i = 1; i < SPANS; i += 2) {
+        expect_int_eq(((char *)span[i])[0], 0x5a);
+        expect_int_eq(((char *)span[i])[ODD - 1], 0x5a);
+        bl_free(span[i]);
+    }
+    bl_heap_check();
+    expect_size_le(bl_load_relaxed(&bl_stats.units_now), before);
+}
+
+TEST(a_span_in_whose_last_slice_another_starts_does_not_grow) {
+    open_many_units();
+    char *const p = make_odd(), *const q = make_odd();
+    expect_ptr_eq(q, p + bl_usable_size(p));
+    expect_true(!bl_span_resize(slice_of(p), ODD + 8192));
+    bl_free(q);
+    expect_true(bl_span_resize(slice_of(p), ODD + 8192));
+    expect_size_ge(bl_usable_size(p), ODD + 8192);
+    char *const r = make_odd(); // not in what has grown
+    expect_true(r < p || r >= p + bl_usable_size(p));
+    expect_true(bl_span_resize(slice_of(r), BL_MIB));
+    expect_true(bl_span_resize(slice_of(r), 2 * BL_SLICE_BYTES + 1));
+    bl_heap_check();
+    bl_free(r);
+    bl_free(p);
+    bl_heap_check();
+}
+
+static void replace_and_resize(void **mine, int count, uint64_t seed) {
+    struct bl_random r = {seed};
+    for (int round = 0; round < 4000; round++) {
+        const int i = (int)bl_random_below(&r, (uint64_t)count);
+        const size_t bytes = 65537 + bl_random_below(&r, 400000);
+        unsigned char *p = mine[i];
+        expect_true(p == NULL || p[0] == p[bl_usable_size(p) - 1]);
+        if (p != NULL && round % 3 == 0) {
+            bl_free(p);
+            mine[i] = NULL;
+            continue;
+        }
+        p = bl_realloc(p, bytes);
+        p[0] = p[bl_usable_size(p) - 1] = (unsigned char)round;
+        mine[i] = p;
+    }
+    for (int i = 0; i < count; i++)
+        bl_free(mine[i]);
+}
+
+static void *replace_on_a_thread(void *mine) {
+    replace_and_resize(mine, SPANS / 8, bl_test_seed() + (uintptr_t)mine);
+    return NULL;
+}
+
+TEST(threads_share_slices) {
+    pthread_t thread[3];
+    open_many_units();
+    memset(span, 0, sizeof span);
+    for (int i = 0; i < 3; i++)
+        assert_int_eq(pthread_create(&thread[i], NULL, replace_on_a_thread,
+                                     &span[i * SPANS / 8]),
+                      0);
+    for (int i = 0; i < 3; i++)
+        pthread_join(thread[i], NULL);
+    bl_heap_check();
 }
 
 // A thread keeps a free slice for its next page; it is no reason to open a
