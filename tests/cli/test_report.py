@@ -425,3 +425,35 @@ def test_long_names_of_many_files_have_room(
     )
     parts = json.loads(lines.read_text())["parts"]
     assert sum(str(folder) in p["object"] for p in parts) > 20
+
+
+def start_end_twice(
+    library: str, programs: Path, fifo: Path, how: str
+) -> subprocess.Popen:
+    """The line has nobody to read it yet: a program's end waits for him."""
+    os.mkfifo(fifo)
+    return subprocess.Popen(
+        [programs / "cli_end_twice", how],
+        env=os.environ | {"LD_PRELOAD": library, "BIGLEAF_REPORT": str(fifo)},
+    )
+
+
+@pytest.mark.parametrize(("how", "processes"), [("thread", 1), ("fork", 2)])
+def test_each_process_reports_once_whatever_happens_as_it_ends(
+    library: str, programs: Path, tmp_path: Path, how: str, processes: int
+) -> None:
+    fifo = tmp_path / "fifo"
+    program = start_end_twice(library, programs, fifo, how)
+    time.sleep(1)
+    assert program.poll() is None
+    lines = fifo.read_text().splitlines()
+    assert program.wait(timeout=10) == 7
+    assert len({json.loads(line)["pid"] for line in lines}) == processes
+    assert len(lines) == processes
+
+
+def test_a_handler_may_end_what_waits_to_report(
+    library: str, programs: Path, tmp_path: Path
+) -> None:
+    program = start_end_twice(library, programs, tmp_path / "fifo", "handler")
+    assert program.wait(timeout=10) == 7
