@@ -78,6 +78,8 @@ const char *bl_os_proc_path(char path[BL_PROC_PATH], int pid, int tid,
 
 // Both ends close on exec; 0 or -errno.
 int bl_os_pipe(int ends[2]); // {read, write}
+// Until there is something to read, or all other ends are closed: at most `ms`.
+void bl_os_await_input(int fd, uint64_t ms);
 // Copies bytes of this process; -errno where a plain copy would be a signal.
 int bl_os_copy_own(void *to, const void *from, size_t bytes);
 

@@ -8,11 +8,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/uio.h>
+#include <time.h>
 
 static int open_at(const char *path, int flags) {
     long fd;
@@ -79,6 +81,16 @@ const char *bl_os_proc_path(char path[BL_PROC_PATH], int pid, int tid,
 
 int bl_os_pipe(int ends[2]) {
     return (int)bl_syscall2(SYS_pipe2, ends, O_CLOEXEC);
+}
+
+// The kernel leaves in `left` what is left when a signal interrupts it.
+void bl_os_await_input(int fd, uint64_t ms) {
+    struct pollfd input = {.fd = fd, .events = POLLIN};
+    struct timespec left = {.tv_sec = (time_t)(ms / 1000),
+                            .tv_nsec = (long)(ms % 1000) * 1000000};
+    while (bl_syscall5(SYS_ppoll, &input, 1, &left, 0, sizeof(uint64_t)) ==
+           -EINTR)
+        ;
 }
 
 // A kernel or a filter that refuses process_vm_readv leaves the plain copy.

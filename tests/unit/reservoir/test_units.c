@@ -10,7 +10,9 @@
 #include "start.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 #define N 40
 
@@ -412,6 +414,37 @@ TEST(a_child_keeps_what_cannot_be_unmapped) {
     fork_with_pool(true, FAKE_BIT(FAKE_UNMAP), 10);
 }
 TEST(a_parent_keeps_its_pool_pages) { fork_with_pool(false, 0, 10); }
+
+// A process that another thread cloned meanwhile has what the child's end is
+// known by, and lives on.
+static void await_child_beside_a_stranger(bool child_is_killed) {
+    start_with(BL_BACKING_AUTO);
+    fake_os_set_pool(20);
+    unit();
+    bl_locks_before_fork();
+    bl_reservoir_before_sharing();
+    const pid_t stranger = fork();
+    if (stranger == 0)
+        pause();
+    const pid_t child = fork();
+    if (child == 0) {
+        if (child_is_killed)
+            raise(SIGKILL);
+        bl_reservoir_end_sharing();
+        pause();
+    }
+    bl_reservoir_await_child();
+    bl_locks_after_fork();
+    kill(stranger, SIGKILL);
+    kill(child, SIGKILL);
+}
+
+TEST_LIMIT(a_stranger_is_not_waited_for, 10) {
+    await_child_beside_a_stranger(false);
+}
+TEST_LIMIT(a_stranger_is_not_waited_for_long, 10) {
+    await_child_beside_a_stranger(true);
+}
 
 // Somebody else maps memory behind ours, and where ours was: units lie
 // elsewhere, and none is refused.
