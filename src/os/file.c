@@ -113,6 +113,18 @@ int bl_file_path(int fd, char *path, size_t capacity) {
     return fits ? 0 : n < 0 ? (int)n : -ENAMETOOLONG;
 }
 
+// The kernel counts the NUL. What it cannot reach does not begin with '/'.
+size_t bl_file_working_folder(char *path, size_t capacity) {
+    const long n = bl_syscall2(SYS_getcwd, path, capacity - 1);
+    if (n < 2 || path[0] != '/')
+        return 0;
+    struct bl_text t = {
+        .data = path, .len = (size_t)n - 1, .capacity = capacity};
+    if (n > 2)
+        bl_text_char(&t, '/');
+    return t.len;
+}
+
 int bl_file_open_directory(const char *path) {
     return open_at(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
 }

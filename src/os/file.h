@@ -62,6 +62,9 @@ void bl_file_program_path(char *path, size_t capacity); // "" if unknown
 // Of an open file, without links or ".": 0. Else -errno and "": /proc does not
 // say, or it does not fit.
 int bl_file_path(int fd, char *path, size_t capacity);
+// This process's folder, with '/' at its end: the length; 0: it is not to be
+// had, or does not fit.
+size_t bl_file_working_folder(char *path, size_t capacity);
 int bl_file_open_directory(const char *path);
 int bl_file_make_directory(const char *path, uint32_t mode);
 int bl_file_open_at(int directory, const char *name);

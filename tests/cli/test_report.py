@@ -196,6 +196,30 @@ def test_a_path_that_the_kernel_would_not_take_is_told(library: str) -> None:
     )
 
 
+def test_a_path_counts_from_the_folder_of_the_start(
+    library: str, tmp_path: Path
+) -> None:
+    (tmp_path / "lower").mkdir()
+    subprocess.run(
+        ["sh", "-c", "cd lower"], cwd=tmp_path, check=True,
+        env={**os.environ, "LD_PRELOAD": library, "BIGLEAF_REPORT": "lines"},
+    )
+    assert json.loads((tmp_path / "lines").read_text())["pid"]
+    assert list((tmp_path / "lower").iterdir()) == []
+
+
+def test_a_folder_may_have_a_long_name(library: str, tmp_path: Path) -> None:
+    """Too long for a path that begins with it."""
+    deep = tmp_path.joinpath(*(["d" * 250] * 15))
+    deep.mkdir(parents=True)
+    name = "./" * 200 + "lines"
+    subprocess.run(
+        ["true"], cwd=deep, check=True,
+        env={**os.environ, "LD_PRELOAD": library, "BIGLEAF_REPORT": name},
+    )
+    assert json.loads((deep / "lines").read_text())["pid"]
+
+
 def test_a_program_may_run_in_another_folder(
     bigleaf: Bigleaf, library: str, tmp_path: Path
 ) -> None:
