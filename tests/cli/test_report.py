@@ -134,6 +134,18 @@ def test_report_covers_the_heap(
         assert heap["huge_bytes"] >= 0.9 * heap["bytes"]
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to join groups")
+def test_a_user_may_be_in_many_groups(
+    bigleaf: Bigleaf, programs: Path, tmp_path: Path
+) -> None:
+    groups = ",".join(str(i) for i in range(100000, 102000))
+    report = report_of(
+        bigleaf, tmp_path, "--heap=none", str(programs / "cli_grow"), "48",
+        "exit", before=("setpriv", f"--groups={groups}"),
+    )
+    assert report["regions"]["heap"]["bytes"] >= 48 << 20
+
+
 @pytest.mark.parametrize("end", ["exit", "_exit", "abort", "drop"])
 def test_peak_is_known_however_the_program_ends(
     bigleaf: Bigleaf, library: str, programs: Path, tmp_path: Path, end: str
