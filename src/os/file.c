@@ -143,7 +143,7 @@ int bl_file_create_at(int directory, const char *name, uint32_t mode) {
 }
 
 int bl_file_rename_at(int directory, const char *from, const char *to) {
-    return (int)bl_syscall5(SYS_renameat2, directory, from, directory, to, 0);
+    return (int)bl_syscall4(SYS_renameat, directory, from, directory, to);
 }
 
 int bl_file_unlink_at(int directory, const char *name) {
