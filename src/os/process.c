@@ -138,11 +138,14 @@ void bl_os_exit(int status) {
         bl_syscall1(SYS_exit_group, status);
 }
 
-size_t bl_os_address_space_limit(void) {
+static bool is_limited(int resource) {
     struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
-    if (bl_syscall4(SYS_prlimit64, 0, RLIMIT_AS, 0, &limit) < 0)
-        return SIZE_MAX;
-    return limit.rlim_cur == RLIM_INFINITY ? SIZE_MAX : limit.rlim_cur;
+    bl_syscall4(SYS_prlimit64, 0, resource, 0, &limit);
+    return limit.rlim_cur != RLIM_INFINITY;
+}
+
+bool bl_os_memory_is_limited(void) {
+    return is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA);
 }
 
 uint64_t bl_os_random(void) {

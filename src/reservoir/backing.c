@@ -35,8 +35,6 @@ static void advise_huge(void *at, size_t bytes) {
     count_refusal(&bl_stats.advice_refused, bl_os.advise_huge(at, bytes));
 }
 
-bool bl_thrifty(void) { return bl_os_address_space_limit() != SIZE_MAX; }
-
 // A process leaves as many pages in the pool as it holds, for the moment after
 // a fork in which a child shares them (fork.c).
 static bool leaves_enough(size_t units) {

@@ -104,7 +104,6 @@ void bl_promote(void *unit);
 int bl_fill_units(void *at, size_t units, size_t *warm);
 // Counts units that came or went, and keeps the maximum.
 void bl_count_units(size_t before, size_t after);
-bool bl_thrifty(void); // address space is limited: map no more than asked for
 
 // --- move.c ------------------------------------------------------------------
 

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define N 40
@@ -377,6 +378,26 @@ TEST(what_is_mapped_ahead_makes_room_for_a_run) {
     assert_ptr_ne(run, NULL);
     expect_true(fake_os_is_mapped(bl_run_start(run), 7 * BL_HUGE_SIZE));
     bl_reservoir_check();
+}
+
+// However high the limit is: what is mapped ahead counts, and the program may
+// want it for something else.
+static void map_no_more_than_asked_for(int limited) {
+    const struct rlimit high = {RLIM_INFINITY / 2, RLIM_INFINITY};
+    assert_int_eq(setrlimit(limited, &high), 0);
+    start_with(BL_BACKING_THP);
+    for (int i = 0; i < 2 * N; i++) {
+        const size_t before = fake_os_mapped_bytes();
+        unit();
+        expect_size_lt(fake_os_mapped_bytes(), before + 2 * BL_HUGE_SIZE);
+    }
+}
+
+TEST(nothing_is_mapped_ahead_of_a_limit_on_addresses) {
+    map_no_more_than_asked_for(RLIMIT_AS);
+}
+TEST(nothing_is_mapped_ahead_of_a_limit_on_data) {
+    map_no_more_than_asked_for(RLIMIT_DATA);
 }
 
 // What a fork must leave to the child: the bytes, and no page of the pool.
