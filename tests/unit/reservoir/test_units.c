@@ -467,11 +467,21 @@ TEST_LIMIT(a_stranger_is_not_waited_for_long, 10) {
     await_child_beside_a_stranger(true);
 }
 
+static void expect_no_refusal(void) {
+    const size_t map_refused = bl_load_relaxed(&bl_stats.map_refused);
+    const size_t pool_refused = bl_load_relaxed(&bl_stats.hugetlb_refused);
+    const size_t error = bl_load_relaxed(&bl_stats.last_refusal_errno);
+    expect_size_eq(map_refused, 0);
+    expect_size_eq(pool_refused, 0);
+    expect_size_eq(error, 0);
+}
+
 // Somebody else maps memory behind ours, and where ours was: units lie
 // elsewhere, and none is refused.
-TEST(foreign_mappings_are_passed_over) {
+static void pass_foreign_mappings_over(enum bl_backing backing, size_t pool) {
     void *units[N];
-    start_with(BL_BACKING_THP);
+    start_with(backing);
+    fake_os_set_pool(pool);
     char *const first = unit();
     expect_int_eq(
         bl_os.map(first + 3 * BL_HUGE_SIZE, 4 * BL_GIB, BL_OS_BASE_PAGES), 0);
@@ -484,5 +494,26 @@ TEST(foreign_mappings_are_passed_over) {
         expect_int_eq(bl_os.map(units[i], BL_HUGE_SIZE, BL_OS_BASE_PAGES), 0);
     for (int i = 0; i < N; i++)
         units[i] = unit();
+    expect_no_refusal();
     bl_reservoir_check();
+}
+
+TEST(foreign_mappings_are_passed_over) {
+    pass_foreign_mappings_over(BL_BACKING_THP, 0);
+}
+TEST(foreign_mappings_are_passed_over_with_base_pages) {
+    pass_foreign_mappings_over(BL_BACKING_BASE, 0);
+}
+TEST(foreign_mappings_are_passed_over_with_a_pool) {
+    pass_foreign_mappings_over(BL_BACKING_AUTO, 1000);
+}
+
+// Its tables' places are held by another runtime: the next territory is taken.
+TEST(another_runtime_is_no_refusal) {
+    fake_os_install();
+    void *const table = (void *)(BL_FIRST_TERRITORY + BL_SLICES_AT);
+    expect_int_eq(bl_os.map(table, BL_BASE_SIZE, BL_OS_BASE_PAGES), 0);
+    assert_true(bl_reservoir_start());
+    expect_true(bl_territory.start != BL_FIRST_TERRITORY);
+    expect_no_refusal();
 }
