@@ -93,6 +93,12 @@ int bl_file_open(const char *path) {
     return open_at(AT_FDCWD, path, O_RDONLY | O_NONBLOCK, 0);
 }
 
+uint64_t bl_file_inode(const char *path) {
+    struct stat s;
+    return bl_syscall4(SYS_newfstatat, AT_FDCWD, path, &s, 0) < 0 ? 0
+                                                                  : s.st_ino;
+}
+
 int bl_file_open_program(void) { return bl_file_open("/proc/self/exe"); }
 
 void bl_file_program_path(char *path, size_t capacity) {

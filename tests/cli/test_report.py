@@ -328,6 +328,22 @@ def test_what_lies_where_a_heap_may_is_not_taken_for_one(
         assert report["regions"]["other"]["bytes"] >= 24 << 20
 
 
+@pytest.mark.parametrize("layout", [(), ("setarch", "-L")])
+@pytest.mark.parametrize("heap", ["bigleaf", "none"])
+def test_zeroed_memory_is_data_wherever_the_program_lies(
+    bigleaf: Bigleaf, library: str, programs: Path, tmp_path: Path,
+    heap: str, layout: tuple[str, ...],
+) -> None:  # fmt: skip
+    """As with an unlimited stack, the loader and libraries may lie before it."""
+    report = report_of(
+        bigleaf, tmp_path, f"--heap={heap}", str(programs / "cli_grow"), "8",
+        "bss", before=layout,
+    )  # fmt: skip
+    assert report["exit_status"] == 7
+    data = report["regions"]["data"]["bytes"]
+    assert 24 << 20 <= data < 32 << 20
+
+
 def test_a_runtime_that_never_came_is_not_claimed(
     bigleaf: Bigleaf, library: str, programs: Path, tmp_path: Path
 ) -> None:
