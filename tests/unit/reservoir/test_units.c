@@ -512,7 +512,8 @@ TEST(foreign_mappings_are_passed_over_with_a_pool) {
 TEST(another_runtime_is_no_refusal) {
     fake_os_install();
     void *const table = (void *)(BL_FIRST_TERRITORY + BL_SLICES_AT);
-    expect_int_eq(bl_os.map(table, BL_BASE_SIZE, BL_OS_BASE_PAGES), 0);
+    const int held = bl_os.map(table, BL_BASE_SIZE, BL_OS_BASE_PAGES);
+    expect_true(held == 0 || held == -EEXIST); // by a sanitizer
     assert_true(bl_reservoir_start());
     expect_true(bl_territory.start != BL_FIRST_TERRITORY);
     expect_no_refusal();
