@@ -10,6 +10,7 @@
 //
 #include "os/backing.h"
 
+#include "os/file.h"
 #include "os/os.h"
 #include "os/territory.h"
 
@@ -19,8 +20,9 @@
 // A mapping without access this small in front of another is a guard.
 #define GUARD_LIMIT (64 * BL_KIB)
 // Anonymous memory right behind the data of a library may be its .bss, or a
-// block that the kernel happened to place there: this much may be .bss. The
-// program itself comes first, and nothing is placed behind it.
+// block that the kernel happened to place there: this much may be .bss. Nothing
+// is placed behind the program itself, which comes first, or, with an unlimited
+// stack, last.
 #define LIBRARY_BSS_LIMIT BL_MIB
 
 const char *const bl_region_names[BL_REGIONS] = {"heap", "text", "data",
@@ -49,7 +51,8 @@ struct reader {
     uint64_t object_end;   // end of the last mapping of an object; 0: none
     uint64_t object_inode; // and its file
     bool behind_data;      // and it was data
-    uint64_t first_inode;  // the program's file: the first object's
+    uint64_t first_inode;  // the first object's, as a rule the program's
+    uint64_t program;      // what the kernel says the program's is; 0: nothing
     uint64_t guard_end;    // end of the last guard; 0: none
     struct bl_territories territories;
     size_t line_len;
@@ -117,6 +120,11 @@ static bool is_copy_in_object(const struct reader *s, const struct record *r) {
            r->m.start % BL_HUGE_SIZE == 0 && r->m.end % BL_HUGE_SIZE == 0;
 }
 
+// A file system may have two inodes for a file (overlayfs).
+static bool is_program(const struct reader *s) {
+    return s->object_inode == s->first_inode || s->object_inode == s->program;
+}
+
 static enum bl_region region_of_anonymous(struct reader *s,
                                           const struct record *r) {
     if (r->m.executable && !r->m.writable)
@@ -125,8 +133,7 @@ static enum bl_region region_of_anonymous(struct reader *s,
         return r->m.writable || s->behind_data ? BL_REGION_DATA
                                                : BL_REGION_TEXT;
     if (s->behind_data && r->m.start == s->object_end && r->m.writable &&
-        (s->object_inode == s->first_inode ||
-         r->m.end - r->m.start <= LIBRARY_BSS_LIMIT))
+        (is_program(s) || r->m.end - r->m.start <= LIBRARY_BSS_LIMIT))
         return BL_REGION_DATA;
     if (s->guard_end == r->m.start && r->m.writable)
         return BL_REGION_STACK;
@@ -319,9 +326,10 @@ static void take_bytes(struct reader *s, const char *bytes, size_t n) {
     }
 }
 
-int bl_backing_read_from(int fd, struct bl_backing *out, bl_mapping_fn *each,
-                         void *context) {
-    struct reader s = {.out = out, .each = each, .context = context};
+int bl_backing_read_from(int fd, uint64_t program, struct bl_backing *out,
+                         bl_mapping_fn *each, void *context) {
+    struct reader s = {
+        .out = out, .each = each, .context = context, .program = program};
     char buffer[BUFFER_SIZE];
     *out = (struct bl_backing){0};
     long n;
@@ -343,7 +351,9 @@ int bl_backing_read(int pid, struct bl_backing *out, bl_mapping_fn *each,
     const int fd = bl_os_open_read(bl_os_proc_path(path, pid, 0, "/smaps"));
     if (fd < 0)
         return fd;
-    const int result = bl_backing_read_from(fd, out, each, context);
+    const uint64_t program =
+        bl_file_inode(bl_os_proc_path(path, pid, 0, "/exe"));
+    const int result = bl_backing_read_from(fd, program, out, each, context);
     bl_os_close(fd);
     return result;
 }

@@ -94,9 +94,10 @@ typedef void bl_mapping_fn(const struct bl_mapping *mapping, void *context);
 // the kernel does not tell, and then *out is all zero.
 int bl_backing_read(int pid, struct bl_backing *out, bl_mapping_fn *each,
                     void *context);
-// The same of an open file with such a text; it stays open.
-int bl_backing_read_from(int fd, struct bl_backing *out, bl_mapping_fn *each,
-                         void *context);
+// The same of an open file with such a text; it stays open. `program` is the
+// inode of the program's file; 0: unknown.
+int bl_backing_read_from(int fd, uint64_t program, struct bl_backing *out,
+                         bl_mapping_fn *each, void *context);
 
 // Why, and how many resident bytes of the mapping are not huge.
 enum bl_cause bl_mapping_cause(const struct bl_mapping *mapping,

@@ -93,6 +93,12 @@ int bl_file_open(const char *path) {
     return open_at(AT_FDCWD, path, O_RDONLY | O_NONBLOCK, 0);
 }
 
+uint64_t bl_file_inode(const char *path) {
+    struct stat s;
+    return bl_syscall4(SYS_newfstatat, AT_FDCWD, path, &s, 0) < 0 ? 0
+                                                                  : s.st_ino;
+}
+
 int bl_file_open_program(void) { return bl_file_open("/proc/self/exe"); }
 
 void bl_file_program_path(char *path, size_t capacity) {
@@ -113,6 +119,18 @@ int bl_file_path(int fd, char *path, size_t capacity) {
     return fits ? 0 : n < 0 ? (int)n : -ENAMETOOLONG;
 }
 
+// The kernel counts the NUL. What it cannot reach does not begin with '/'.
+size_t bl_file_working_folder(char *path, size_t capacity) {
+    const long n = bl_syscall2(SYS_getcwd, path, capacity - 1);
+    if (n < 2 || path[0] != '/')
+        return 0;
+    struct bl_text t = {
+        .data = path, .len = (size_t)n - 1, .capacity = capacity};
+    if (n > 2)
+        bl_text_char(&t, '/');
+    return t.len;
+}
+
 int bl_file_open_directory(const char *path) {
     return open_at(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
 }
@@ -131,7 +149,7 @@ int bl_file_create_at(int directory, const char *name, uint32_t mode) {
 }
 
 int bl_file_rename_at(int directory, const char *from, const char *to) {
-    return (int)bl_syscall5(SYS_renameat2, directory, from, directory, to, 0);
+    return (int)bl_syscall4(SYS_renameat, directory, from, directory, to);
 }
 
 int bl_file_unlink_at(int directory, const char *name) {

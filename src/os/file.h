@@ -55,13 +55,17 @@ int bl_file_system_facts(int fd, struct bl_file_system_facts *out);
 // Major and minor device number, as /proc/PID/maps prints them.
 void bl_file_device_parts(uint64_t device, uint32_t *major, uint32_t *minor);
 
-// Follows links, as opening a program does.
+// Both follow links, as opening a program does.
 int bl_file_open(const char *path);
-int bl_file_open_program(void); // the one this process runs
+uint64_t bl_file_inode(const char *path); // 0: not to be had
+int bl_file_open_program(void);           // the one this process runs
 void bl_file_program_path(char *path, size_t capacity); // "" if unknown
 // Of an open file, without links or ".": 0. Else -errno and "": /proc does not
 // say, or it does not fit.
 int bl_file_path(int fd, char *path, size_t capacity);
+// This process's folder, with '/' at its end: the length; 0: it is not to be
+// had, or does not fit.
+size_t bl_file_working_folder(char *path, size_t capacity);
 int bl_file_open_directory(const char *path);
 int bl_file_make_directory(const char *path, uint32_t mode);
 int bl_file_open_at(int directory, const char *name);

@@ -28,14 +28,36 @@ static bool field(const char *text, const char *name, uint64_t *out) {
     return false;
 }
 
+#define STATUS_LINE 127
+
+long bl_machine_read_status(const char *path, char text[BL_STATUS_BYTES]) {
+    struct bl_text t;
+    char bytes[1024];
+    long n = 0;
+    size_t column = 0;
+    bl_text_init(&t, text, BL_STATUS_BYTES);
+    const int fd = bl_os_open_read(path);
+    if (fd < 0)
+        return fd;
+    while ((n = bl_os_read(fd, bytes, sizeof bytes)) > 0) {
+        for (long i = 0; i < n; i++) {
+            column = bytes[i] == '\n' ? 0 : column + 1;
+            if (column <= STATUS_LINE)
+                bl_text_char(&t, bytes[i]);
+        }
+    }
+    bl_os_close(fd);
+    return n < 0 ? n : (long)t.len;
+}
+
 int bl_machine_process_memory(int pid, struct bl_process_memory *out) {
     char path[BL_PROC_PATH];
-    char text[8192];
+    char text[BL_STATUS_BYTES];
     uint64_t kib = 0;
     uint64_t enabled = 1;
     *out = (struct bl_process_memory){0};
-    const long n = bl_os_read_file(bl_os_proc_path(path, pid, 0, "/status"),
-                                   text, sizeof text);
+    const long n =
+        bl_machine_read_status(bl_os_proc_path(path, pid, 0, "/status"), text);
     if (n < 0)
         return (int)n;
     if (field(text, "VmRSS:", &kib))

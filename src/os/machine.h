@@ -14,6 +14,7 @@
 
 #define BL_UNKNOWN (-1)        // of a fact that is a small number
 #define BL_NO_LIMIT UINT64_MAX // of a limit; also where it is unknown
+#define BL_CGROUP_PATH 4096    // bytes: the kernel tells of none that is longer
 
 // Files that an administrator writes to.
 #define BL_MACHINE_THP "/sys/kernel/mm/transparent_hugepage/"
@@ -61,7 +62,7 @@ struct bl_machine {
     int64_t pool_total, pool_free, pool_reserved, pool_overcommit; // of 2 MiB
     int64_t pool_giant_free;                                       // of 1 GiB
     int cgroup_version;                                            // 0: none
-    char cgroup_path[256];
+    char cgroup_path[BL_CGROUP_PATH];
     uint64_t cgroup_limit, cgroup_usage; // bytes; the tightest above us
     uint64_t cgroup_hugetlb_limit;       // bytes, pages of 2 MiB
     int64_t memory_total, memory_available;
@@ -81,6 +82,11 @@ struct bl_machine {
 // copies of /proc and /sys).
 void bl_machine_read(struct bl_machine *out, const char *root);
 void bl_machine_probe(struct bl_probe *out);
+
+// The lines of a status file, of which each is cut at 127 bytes: one names all
+// groups of the user. Its length or -errno; "" then.
+#define BL_STATUS_BYTES 8192
+long bl_machine_read_status(const char *path, char text[BL_STATUS_BYTES]);
 
 struct bl_process_memory {
     uint64_t rss; // bytes, without hugetlb

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <gnu/libc-version.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,7 @@
 #define GIANT_POOL "/sys/kernel/mm/hugepages/hugepages-1048576kB/"
 #define THP BL_MACHINE_THP
 #define CGROUP "/sys/fs/cgroup"
+#define CGROUP_LINES 16 // v1 has 13 controllers
 // cgroup v1 writes "no limit" as the largest multiple of a page.
 #define V1_NO_LIMIT ((uint64_t)1 << 62)
 #define PROBE_BYTES (4 * BL_MIB)
@@ -48,7 +50,7 @@ static bool join(char *out, size_t capacity, const char *a, const char *b,
 // Reads root + path; false where it cannot be read.
 static bool read_text(const char *root, const char *path, char *out,
                       size_t capacity) {
-    char file[512];
+    char file[PATH_MAX];
     return join(file, sizeof file, root, path, "") &&
            bl_os_read_file(file, out, capacity) >= 0;
 }
@@ -63,7 +65,7 @@ static int64_t read_number(const char *root, const char *path) {
 }
 
 static bool exists(const char *root, const char *path) {
-    char file[512];
+    char file[PATH_MAX];
     return join(file, sizeof file, root, path, "") && access(file, F_OK) == 0;
 }
 
@@ -135,6 +137,22 @@ static int64_t field_bytes(const char *text, const char *name) {
     return bl_read_u64(&p, &kib) ? (int64_t)(kib * BL_KIB) : BL_UNKNOWN;
 }
 
+static int read_seccomp(const char *root) {
+    static const char name[] = "\nSeccomp:";
+    char file[PATH_MAX];
+    char text[BL_STATUS_BYTES];
+    uint64_t mode = 0;
+    if (!join(file, sizeof file, root, "/proc/self/status", "") ||
+        bl_machine_read_status(file, text) < 0)
+        return BL_UNKNOWN;
+    const char *p = strstr(text, name);
+    if (!p)
+        return BL_UNKNOWN;
+    p += strlen(name);
+    p += strspn(p, " \t");
+    return bl_read_u64(&p, &mode) ? (int)mode : BL_UNKNOWN;
+}
+
 static void read_memory(struct bl_machine *m, const char *root) {
     char text[8192];
     m->memory_total = BL_UNKNOWN;
@@ -146,17 +164,7 @@ static void read_memory(struct bl_machine *m, const char *root) {
     m->overcommit = (int)read_number(root, "/proc/sys/vm/overcommit_memory");
     m->ptrace_scope =
         (int)read_number(root, "/proc/sys/kernel/yama/ptrace_scope");
-    m->seccomp = BL_UNKNOWN;
-    if (read_text(root, "/proc/self/status", text, sizeof text)) {
-        const char *p = strstr(text, "\nSeccomp:");
-        uint64_t mode = 0;
-        if (p) {
-            p += strlen("\nSeccomp:");
-            p += strspn(p, " \t");
-        }
-        if (p && bl_read_u64(&p, &mode))
-            m->seccomp = (int)mode;
-    }
+    m->seccomp = read_seccomp(root);
     m->hypervisor = BL_UNKNOWN;
     if (read_text(root, "/proc/cpuinfo", text, sizeof text))
         m->hypervisor = strstr(text, " hypervisor") != NULL;
@@ -211,7 +219,7 @@ static bool cgroup_line(const char *text, const char *controller, char *path,
 
 static uint64_t limit_at(const char *root, const char *mount, const char *path,
                          const char *name) {
-    char file[512];
+    char file[PATH_MAX];
     char text[64];
     const char *p = text;
     uint64_t x = 0;
@@ -242,8 +250,8 @@ static uint64_t tightest(const char *root, const char *mount, char *path,
 }
 
 static void read_cgroup(struct bl_machine *m, const char *root) {
-    char text[4096];
-    char path[256];
+    char text[CGROUP_LINES * BL_CGROUP_PATH];
+    char path[BL_CGROUP_PATH];
     uint64_t ignored = 0;
     m->cgroup_limit = BL_NO_LIMIT;
     m->cgroup_usage = BL_NO_LIMIT;

@@ -78,6 +78,8 @@ const char *bl_os_proc_path(char path[BL_PROC_PATH], int pid, int tid,
 
 // Both ends close on exec; 0 or -errno.
 int bl_os_pipe(int ends[2]); // {read, write}
+// Until there is something to read, or all other ends are closed: at most `ms`.
+void bl_os_await_input(int fd, uint64_t ms);
 // Copies bytes of this process; -errno where a plain copy would be a signal.
 int bl_os_copy_own(void *to, const void *from, size_t bytes);
 
@@ -86,8 +88,8 @@ int bl_os_parent_pid(void);
 int bl_os_thread_id(void);
 BL_NORETURN void bl_os_abort(void);
 BL_NORETURN void bl_os_exit(int status); // all threads, no handlers
-// Soft limit on address space in bytes; SIZE_MAX: none.
-size_t bl_os_address_space_limit(void);
+// Whether there is a soft limit on address space, or on memory to write to.
+bool bl_os_memory_is_limited(void);
 // A few unpredictable bits, for keys; never blocks.
 uint64_t bl_os_random(void);
 // 0, or 1 where huge pages are refused to this process (PR_SET_THP_DISABLE).

@@ -8,11 +8,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/uio.h>
+#include <time.h>
 
 static int open_at(const char *path, int flags) {
     long fd;
@@ -81,6 +83,16 @@ int bl_os_pipe(int ends[2]) {
     return (int)bl_syscall2(SYS_pipe2, ends, O_CLOEXEC);
 }
 
+// The kernel leaves in `left` what is left when a signal interrupts it.
+void bl_os_await_input(int fd, uint64_t ms) {
+    struct pollfd input = {.fd = fd, .events = POLLIN};
+    struct timespec left = {.tv_sec = (time_t)(ms / 1000),
+                            .tv_nsec = (long)(ms % 1000) * 1000000};
+    while (bl_syscall5(SYS_ppoll, &input, 1, &left, 0, sizeof(uint64_t)) ==
+           -EINTR)
+        ;
+}
+
 // A kernel or a filter that refuses process_vm_readv leaves the plain copy.
 int bl_os_copy_own(void *to, const void *from, size_t bytes) {
     const struct iovec local = {to, bytes};
@@ -126,11 +138,14 @@ void bl_os_exit(int status) {
         bl_syscall1(SYS_exit_group, status);
 }
 
-size_t bl_os_address_space_limit(void) {
+static bool is_limited(int resource) {
     struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
-    if (bl_syscall4(SYS_prlimit64, 0, RLIMIT_AS, 0, &limit) < 0)
-        return SIZE_MAX;
-    return limit.rlim_cur == RLIM_INFINITY ? SIZE_MAX : limit.rlim_cur;
+    bl_syscall4(SYS_prlimit64, 0, resource, 0, &limit);
+    return limit.rlim_cur != RLIM_INFINITY;
+}
+
+bool bl_os_memory_is_limited(void) {
+    return is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA);
 }
 
 uint64_t bl_os_random(void) {

@@ -2,6 +2,7 @@
 #include "os/target.h"
 
 #include "os/file.h"
+#include "os/machine.h"
 #include "os/os.h"
 #include "os/pagemap.h"
 #include "os/syscall.h"
@@ -105,10 +106,10 @@ static bool is_kernel_thread(int pid) {
 
 int bl_target_read(int pid, struct bl_target *out) {
     char path[BL_PROC_PATH];
-    char text[8192];
+    char text[BL_STATUS_BYTES];
     *out = (struct bl_target){.pid = pid};
-    if (bl_os_read_file(bl_os_proc_path(path, pid, 0, "/status"), text,
-                        sizeof text) <= 0)
+    if (bl_machine_read_status(bl_os_proc_path(path, pid, 0, "/status"),
+                               text) <= 0)
         return -ESRCH;
     const char *state = value_of(text, "State:");
     out->state = (char)(state ? *state : 0);

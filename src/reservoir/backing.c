@@ -24,18 +24,16 @@ static unsigned pool_backoff;
 
 bool bl_reservoir_has_hugetlb(void) { return bl_marked(BL_MARK_POOL) > 0; }
 
-static void count_refusal(_Atomic(uint64_t) *counter, int result) {
-    if (result < 0) {
+void bl_count_refusal(_Atomic(uint64_t) *counter, int result) {
+    if (result < 0 && result != -EEXIST) {
         bl_add_relaxed(counter, 1);
         bl_store_relaxed(&bl_stats.last_refusal_errno, (uint64_t)-result);
     }
 }
 
 static void advise_huge(void *at, size_t bytes) {
-    count_refusal(&bl_stats.advice_refused, bl_os.advise_huge(at, bytes));
+    bl_count_refusal(&bl_stats.advice_refused, bl_os.advise_huge(at, bytes));
 }
-
-bool bl_thrifty(void) { return bl_os_address_space_limit() != SIZE_MAX; }
 
 // A process leaves as many pages in the pool as it holds, for the moment after
 // a fork in which a child shares them (fork.c).
@@ -67,7 +65,7 @@ static bool back_from_pool(void *at, size_t units) {
         }
         bl_os.unmap(at, bytes);
     }
-    count_refusal(&bl_stats.hugetlb_refused, result);
+    bl_count_refusal(&bl_stats.hugetlb_refused, result);
     pool_backoff = POOL_BACKOFF;
     return false;
 }
@@ -79,7 +77,7 @@ bool bl_back_unit_from_pool(void *at) {
 int bl_back_base(void *at, size_t bytes) {
     const int result = bl_os.map(at, bytes, BL_OS_BASE_PAGES);
     if (result < 0) {
-        count_refusal(&bl_stats.map_refused, result);
+        bl_count_refusal(&bl_stats.map_refused, result);
         return result;
     }
     bl_os.advise_base(at, bytes);
@@ -107,7 +105,7 @@ static int back_by_thp(char *at, size_t units) {
     const size_t bytes = units << BL_HUGE_SHIFT;
     const int result = bl_os.map(at, bytes, BL_OS_BASE_PAGES);
     if (result < 0) {
-        count_refusal(&bl_stats.map_refused, result);
+        bl_count_refusal(&bl_stats.map_refused, result);
         return result;
     }
     advise_huge(at, bytes);
@@ -142,7 +140,7 @@ int bl_back_units(void *at, size_t units) {
 bool bl_collapse_unit(void *unit) {
     advise_huge(unit, BL_HUGE_SIZE);
     const int result = bl_os.collapse(unit, BL_HUGE_SIZE);
-    count_refusal(&bl_stats.collapse_refused, result);
+    bl_count_refusal(&bl_stats.collapse_refused, result);
     return result == 0;
 }
 

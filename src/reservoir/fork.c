@@ -68,8 +68,13 @@ void bl_reservoir_leave_hugetlb(void) {
 }
 
 // ---------------------------------------------------------------------------
-// A pipe that carries nothing: its other end closes when the child has its own
-// memory, or is gone.
+// A pipe to which the child writes when it has its own memory; where it is gone
+// before, the other end closes. But what another thread clones meanwhile holds
+// that end too, and who looks into the child may stop it: a parent that has
+// waited for a hundred times as long as a copy takes goes on.
+
+#define WAIT_MS 1000
+#define WAIT_MS_A_UNIT 100
 
 static int child_holds[2]; // {read, write}; -1: no pipe, no waiting
 
@@ -82,9 +87,9 @@ void bl_reservoir_before_sharing(void) {
 void bl_reservoir_await_child(void) {
     if (child_holds[0] < 0)
         return;
-    char nothing;
     bl_os_close(child_holds[1]);
-    bl_os_read(child_holds[0], &nothing, 1);
+    bl_os_await_input(child_holds[0],
+                      WAIT_MS + WAIT_MS_A_UNIT * bl_marked(BL_MARK_POOL));
     bl_os_close(child_holds[0]);
 }
 
@@ -92,6 +97,8 @@ void bl_reservoir_end_sharing(void) {
     bl_reservoir_leave_hugetlb();
     if (child_holds[0] < 0)
         return;
+    // No SIGPIPE while it holds the other end itself.
+    bl_os_write(child_holds[1], "", 1);
     bl_os_close(child_holds[0]);
     bl_os_close(child_holds[1]);
 }

@@ -88,6 +88,8 @@ bool bl_budget_spend(void);
 // Maps `units` units at `at` as the policy says; 0 or -errno. Advice refused
 // is counted and no failure.
 int bl_back_units(void *at, size_t units);
+// Where the kernel refused; not where somebody else holds the place.
+void bl_count_refusal(_Atomic(uint64_t) *counter, int result);
 // False where the policy does not want the pool, or the pool has none.
 bool bl_back_unit_from_pool(void *at);
 // Base pages now and later.
@@ -104,7 +106,6 @@ void bl_promote(void *unit);
 int bl_fill_units(void *at, size_t units, size_t *warm);
 // Counts units that came or went, and keeps the maximum.
 void bl_count_units(size_t before, size_t after);
-bool bl_thrifty(void); // address space is limited: map no more than asked for
 
 // --- move.c ------------------------------------------------------------------
 

@@ -32,10 +32,10 @@ static bool table_reach(struct table *t, size_t bytes, size_t step) {
         end = bl_align_up(end, BL_HUGE_SIZE);
     void *more = (void *)(t->at + t->mapped);
     const size_t grow = end - t->mapped;
-    if (bl_os.map(more, grow, BL_OS_BASE_PAGES) < 0) {
-        BL_COUNT(map_refused);
+    const int result = bl_os.map(more, grow, BL_OS_BASE_PAGES);
+    bl_count_refusal(&bl_stats.map_refused, result);
+    if (result < 0)
         return false;
-    }
     if (t->mapped >= BL_HUGE_SIZE && bl_policy.backing != BL_BACKING_BASE)
         bl_os.advise_huge(more, grow);
     else

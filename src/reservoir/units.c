@@ -73,14 +73,15 @@ void *bl_unit_address_take(void) {
     return free_addresses > 0 ? take_free_address() : extend(1);
 }
 
-// Pool pages are touched when they are mapped, so none are mapped ahead.
+// Pool pages are touched when they are mapped, so none are mapped ahead; and at
+// a limit on memory the program may want it for something else.
 static size_t units_ahead(void) {
     if (bl_reservoir_has_hugetlb())
         return 1;
     size_t units = units_now() / 8;
     if (units > MOST_AHEAD)
         units = MOST_AHEAD;
-    return units == 0 || bl_thrifty() ? 1 : units;
+    return units == 0 || bl_os_memory_is_limited() ? 1 : units;
 }
 
 // Where the addresses behind the last ones are somebody else's, what he has

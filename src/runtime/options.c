@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/options.h"
 
+#include "os/file.h"
 #include "os/os.h"
 
 #define PATH_BYTES 4096 // as long as a path may be for the kernel
@@ -112,12 +113,25 @@ static bool asks_for_huge_pages(const char *entry) {
 #undef BL_PATH
 #undef BL_FOLDER
 
+static bool keep_path(const char *value, char kept[PATH_BYTES], size_t folder) {
+    struct bl_text t = {.data = kept, .len = folder, .capacity = PATH_BYTES};
+    kept[folder] = '\0';
+    bl_text_str(&t, value);
+    return !t.cut;
+}
+
+// A program may leave the folder that a path counts from.
+static size_t put_folder(const char *value, char kept[PATH_BYTES]) {
+    return *value == '\0' || *value == '/'
+               ? 0
+               : bl_file_working_folder(kept, PATH_BYTES);
+}
+
+// One that is too long behind its folder stays as it is.
 static void read_path(const char *name, const char *value,
                       char kept[PATH_BYTES], const char **out) {
-    struct bl_text t;
-    bl_text_init(&t, kept, PATH_BYTES);
-    bl_text_str(&t, value);
-    if (t.cut)
+    if (!keep_path(value, kept, put_folder(value, kept)) &&
+        !keep_path(value, kept, 0))
         complain(name, value, "a path of less than 4096 bytes");
     else
         *out = *value ? kept : NULL;

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Everything is put together in static memory, under one flag: readings may
-// come from any thread, and a stack may be small. Pages of it that no report
-// needs are never touched.
+// Everything is put together in static memory, of one thread at a time:
+// readings may come from any, and a stack may be small. Pages of it that no
+// report needs are never touched.
+//
+// Who ends the process waits for the thread that has it: a reading on another
+// thread ends soon, and the end of the process would cut its line off. Where it
+// is the same thread, a signal's handler ends the process over a reading that
+// never goes on: then it has it.
 //
 #include "runtime/report.h"
 
@@ -18,6 +23,8 @@
 // for each of their names'.
 #define LINE_CAPACITY (128 * BL_KIB)
 #define PART_WORTH (64 * BL_KIB) // smaller ones are summed up
+// The line may go where somebody must take it, or to a machine that is slow.
+#define MOST_WAIT_MS 10000
 
 // Bytes of one object that are not huge, for one cause.
 struct part {
@@ -35,20 +42,36 @@ struct reading {
 };
 
 static struct {
-    _Atomic(int) busy; // guards all that follows
-    int pid;           // whose `peak` it is; 0: none yet
-    struct reading peak;
-    struct reading now;
+    _Atomic(int) holder; // the thread that has all that follows; 0: none
+    int reported;        // the process that has reported its end
+    int pid;             // whose peak is kept; 0: none yet
+    unsigned peak;       // which of the readings that is
+    struct reading readings[2];
     char program[PART_NAME];
     char line[LINE_CAPACITY];
 } report;
 
 // Pairs with the release of `unlock_report`.
-static bool try_lock_report(void) {
-    return bl_exchange_acquire(&report.busy, 1) == 0;
+static bool try_lock_report(int *holder) {
+    *holder = 0;
+    return bl_cas_strong_acq_rel(&report.holder, holder, bl_os_thread_id());
 }
 
-static void unlock_report(void) { bl_store_release(&report.busy, 0); }
+static void unlock_report(void) { bl_store_release(&report.holder, 0); }
+
+static bool lock_report(void) {
+    int holder;
+    for (int waited = 0; !try_lock_report(&holder); waited++) {
+        if (holder == bl_os_thread_id())
+            return true;
+        if (waited == MOST_WAIT_MS)
+            return false;
+        bl_file_sleep_ms(1);
+    }
+    return true;
+}
+
+void bl_report_after_fork_in_child(void) { unlock_report(); }
 
 static void copy_name(char *to, const char *from) {
     struct bl_text t;
@@ -105,11 +128,13 @@ static bool is_more(const struct reading *a, const struct reading *b) {
 
 void bl_report_peak(void) {
     const int pid = bl_os_pid();
-    if (!try_lock_report())
+    int holder;
+    if (!try_lock_report(&holder))
         return;
-    if (read_now(&report.now) == 0 &&
-        (report.pid != pid || is_more(&report.now, &report.peak))) {
-        report.peak = report.now;
+    struct reading *const now = &report.readings[!report.peak];
+    if (read_now(now) == 0 &&
+        (report.pid != pid || is_more(now, &report.readings[report.peak]))) {
+        report.peak = !report.peak;
         report.pid = pid;
     }
     unlock_report();
@@ -208,18 +233,19 @@ static void put_statistics(struct bl_text *t) {
 }
 
 static void put_process(struct bl_text *t, int pid) {
-    const int error = read_now(&report.now);
+    struct reading *const now = &report.readings[!report.peak];
+    const struct reading *const peak = &report.readings[report.peak];
+    const int error = read_now(now);
     bl_text_str(t, "{\"schema\":\"bigleaf.process/1\"");
     put_number(t, "pid", (uint64_t)pid);
     put_number(t, "ppid", (uint64_t)bl_os_parent_pid());
     put_string(t, "exe", report.program);
     put_number(t, "thp_disabled", (uint64_t)(bl_os_thp_disabled() > 0));
     if (error == 0) {
-        const bool kept =
-            report.pid == pid && is_more(&report.peak, &report.now);
-        const struct reading *most = kept ? &report.peak : &report.now;
+        const bool kept = report.pid == pid && is_more(peak, now);
+        const struct reading *most = kept ? peak : now;
         put_backing(t, "peak", &most->backing);
-        put_backing(t, "end", &report.now.backing);
+        put_backing(t, "end", &now->backing);
         put_parts(t, most);
     } else {
         put_number(t, "backing_unknown_errno", (uint64_t)-error);
@@ -248,15 +274,20 @@ static void append(const char *path, const struct bl_text *line) {
     bl_os_close(fd);
 }
 
-void bl_report_exit(const char *path) {
+static void report_end(const char *path, int pid) {
     struct bl_text t;
-    // A reading on another thread ends soon, but may not be waited for: this
-    // may run in a signal handler over it.
-    if (!try_lock_report())
-        return;
     bl_text_init(&t, report.line, sizeof report.line);
-    put_process(&t, bl_os_pid());
+    put_process(&t, pid);
+    report.reported = pid;
     if (!t.cut)
         append(path, &t);
+}
+
+void bl_report_exit(const char *path) {
+    const int pid = bl_os_pid();
+    if (!lock_report())
+        return;
+    if (report.reported != pid)
+        report_end(path, pid);
     unlock_report();
 }

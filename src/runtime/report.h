@@ -19,8 +19,12 @@
 // thread; of two at once, one does nothing. May run with runtime locks held.
 void bl_report_peak(void);
 
-// Appends the line. Once, at the end of the process; a forked child has an end
-// of its own, and forgets its parent's peak.
+// Appends the line, at the end of the process: once, whoever else ends it at
+// the same time, and who comes second returns when it is written. A forked
+// child has an end of its own, and forgets its parent's peak.
 void bl_report_exit(const char *path);
+
+// The threads of the parent are not here.
+void bl_report_after_fork_in_child(void);
 
 #endif

@@ -18,7 +18,11 @@ const char bl_runtime_version[] = "bigleaf-runtime " BL_VERSION;
 
 static bool options_known;
 static bool is_off;
-static int reporting_pid; // the process whose end is reported; 0: no report
+// The process whose end is reported; 0: no report. Written where there is one
+// thread.
+static _Atomic(int) reporting_pid;
+
+static bool is_reporting(void) { return bl_load_relaxed(&reporting_pid) != 0; }
 
 static enum bl_backing backing(void) {
     return is_off ? BL_BACKING_BASE : (enum bl_backing)bl_options.pages;
@@ -56,7 +60,7 @@ static void apply_options(char *const *environment) {
     bl_reservoir_configure(backing(), bl_options.purge_delay_ms);
     bl_reservoir_limit_price((uint64_t)bl_options.huge_percent);
     if (bl_options.report != NULL) {
-        reporting_pid = bl_os_pid();
+        bl_store_relaxed(&reporting_pid, bl_os_pid());
         bl_reservoir_peak_hook = bl_report_peak;
     }
     if (is_off)
@@ -89,7 +93,7 @@ static void start_image(void) {
 // A fork shares pages of the pool, and has a report of its own. Where there are
 // no such pages now a process forks as it does with those of another kind.
 static bool forks_matter_from_start(void) {
-    if (!bl_fork_is_seen() || reporting_pid != 0)
+    if (!bl_fork_is_seen() || is_reporting())
         return true;
     const enum bl_backing wanted = backing();
     return wanted == BL_BACKING_HUGETLB ||
@@ -104,22 +108,22 @@ __attribute__((constructor(101))) static void at_constructor(void) {
     start_image();
     if (forks_matter_from_start())
         bl_fork_start();
-    if (reporting_pid != 0)
+    if (is_reporting())
         bl_at_quick_exit(bl_runtime_end);
 }
 
 void bl_runtime_after_fork_in_child(void) {
     bl_reservoir_begin_anew();
-    if (reporting_pid != 0)
-        reporting_pid = bl_os_pid();
+    if (!is_reporting())
+        return;
+    bl_report_after_fork_in_child();
+    bl_store_relaxed(&reporting_pid, bl_os_pid());
 }
 
 // A child of vfork runs in its parent's memory: its end is not the end.
 void bl_runtime_end(void) {
-    if (reporting_pid == 0 || bl_os_pid() != reporting_pid)
-        return;
-    reporting_pid = 0;
-    bl_report_exit(bl_options.report);
+    if (is_reporting() && bl_os_pid() == bl_load_relaxed(&reporting_pid))
+        bl_report_exit(bl_options.report);
 }
 
 __attribute__((destructor(101))) static void at_destructor(void) {

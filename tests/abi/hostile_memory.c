@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Little memory: RLIMIT_AS, strict overcommit, a memory cgroup, a pool of
-// one huge page. Allocation fails with NULL and ENOMEM at the limit, what is
-// freed can be had again, and nothing dies of a signal.
+// Little memory: RLIMIT_AS, RLIMIT_DATA, strict overcommit, a memory cgroup, a
+// pool of one huge page. Allocation fails with NULL and ENOMEM at the limit,
+// what is freed can be had again, and nothing dies of a signal.
 //
 #include "hostile.h"
 
@@ -21,6 +21,12 @@
 static const char *limit_address_space(void) {
     const struct rlimit limit = {LIMIT, LIMIT};
     return setrlimit(RLIMIT_AS, &limit) == 0 ? NULL : "RLIMIT_AS";
+}
+
+// From Linux 4.7 on it counts all private memory that can be written to.
+static const char *limit_data(void) {
+    const struct rlimit limit = {LIMIT, LIMIT};
+    return setrlimit(RLIMIT_DATA, &limit) == 0 ? NULL : "RLIMIT_DATA";
 }
 
 // Takes blocks of one size until there are no more; the bytes taken.
@@ -101,6 +107,7 @@ static void take_one_block(void *arg) {
 }
 
 TEST(address_space_of_64_mib) { hostile_run(limit_address_space); }
+TEST(data_of_64_mib) { hostile_run(limit_data); }
 TEST(small_blocks_until_the_limit) { bl_test_in_child(take_small, NULL); }
 TEST(medium_blocks_until_the_limit) { bl_test_in_child(take_medium, NULL); }
 TEST(large_blocks_until_the_limit) { bl_test_in_child(take_large, NULL); }

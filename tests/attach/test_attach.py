@@ -470,6 +470,18 @@ class All(unittest.TestCase):
         self.assertEqual(done.stderr, "bigleaf attach: no process is that large\n")
 
 
+@unittest.skipUnless(ROOT, "needs root to join groups")
+class Grouped(unittest.TestCase):
+    """A user may be in thousands of groups, all named before the memory."""
+
+    def test_many_groups(self) -> None:
+        groups = ",".join(str(i) for i in range(100000, 102000))
+        with hoard(16, before=["setpriv", f"--groups={groups}"]) as process:
+            done = run("--json", str(process.pid))
+        report = json.loads(done.stdout)
+        self.assertGreaterEqual(report["processes"][0]["before"]["heap"]["bytes"], 16 << 20)
+
+
 class Refused(unittest.TestCase):
     """One line, status 3, and nobody is harmed."""
 

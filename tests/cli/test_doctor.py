@@ -196,6 +196,40 @@ def test_cgroup_limits_v1_and_v2(bigleaf: Bigleaf, tmp_path: Path) -> None:
     assert report["cgroup_limit_bytes"] == 512 << 20
 
 
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_limit_deep_below(
+    bigleaf: Bigleaf, tmp_path: Path, version: int
+) -> None:
+    """Groups of groups, as of containers in containers, have long paths."""
+    group = "/".join(["g" * 200] * 10)
+    line = f"/{group}\n"
+    files = {
+        "proc/self/cgroup": f"0::{line}"
+        if version == 2
+        else "".join(f"{i}:c{i}:{line}" for i in range(12))
+        + f"4:memory:{line}3:hugetlb:{line}",
+    }
+    if version == 2:
+        files[f"sys/fs/cgroup/{group}/memory.max"] = "67108864\n"
+        files[f"sys/fs/cgroup/{group}/hugetlb.2MB.max"] = "4194304\n"
+    else:
+        limit = "limit_in_bytes"
+        files[f"sys/fs/cgroup/memory/{group}/memory.{limit}"] = "67108864\n"
+        files[f"sys/fs/cgroup/hugetlb/{group}/hugetlb.2MB.{limit}"] = "4194304\n"
+    _, report = diagnose(bigleaf, tmp_path, **files)
+    assert report["cgroup_version"] == version
+    assert report["cgroup_path"] == f"/{group}"
+    assert report["cgroup_limit_bytes"] == 64 << 20
+    assert report["cgroup_hugetlb_limit_bytes"] == 4 << 20
+
+
+def test_a_user_in_many_groups(bigleaf: Bigleaf, tmp_path: Path) -> None:
+    groups = " ".join(str(i) for i in range(100000, 102000))
+    status = f"Name:\tx\nGroups:\t{groups} \nSeccomp:\t2\n"
+    _, report = diagnose(bigleaf, tmp_path, **{"proc/self/status": status})
+    assert report["seccomp"] == 2
+
+
 def test_a_limit_whose_usage_is_not_told(
     bigleaf: Bigleaf, tmp_path: Path
 ) -> None:

@@ -134,6 +134,18 @@ def test_report_covers_the_heap(
         assert heap["huge_bytes"] >= 0.9 * heap["bytes"]
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to join groups")
+def test_a_user_may_be_in_many_groups(
+    bigleaf: Bigleaf, programs: Path, tmp_path: Path
+) -> None:
+    groups = ",".join(str(i) for i in range(100000, 102000))
+    report = report_of(
+        bigleaf, tmp_path, "--heap=none", str(programs / "cli_grow"), "48",
+        "exit", before=("setpriv", f"--groups={groups}"),
+    )
+    assert report["regions"]["heap"]["bytes"] >= 48 << 20
+
+
 @pytest.mark.parametrize("end", ["exit", "_exit", "abort", "drop"])
 def test_peak_is_known_however_the_program_ends(
     bigleaf: Bigleaf, library: str, programs: Path, tmp_path: Path, end: str
@@ -194,6 +206,30 @@ def test_a_path_that_the_kernel_would_not_take_is_told(library: str) -> None:
     assert said.endswith(
         " is not a path of less than 4096 bytes; the default is used"
     )
+
+
+def test_a_path_counts_from_the_folder_of_the_start(
+    library: str, tmp_path: Path
+) -> None:
+    (tmp_path / "lower").mkdir()
+    subprocess.run(
+        ["sh", "-c", "cd lower"], cwd=tmp_path, check=True,
+        env={**os.environ, "LD_PRELOAD": library, "BIGLEAF_REPORT": "lines"},
+    )
+    assert json.loads((tmp_path / "lines").read_text())["pid"]
+    assert list((tmp_path / "lower").iterdir()) == []
+
+
+def test_a_folder_may_have_a_long_name(library: str, tmp_path: Path) -> None:
+    """Too long for a path that begins with it."""
+    deep = tmp_path.joinpath(*(["d" * 250] * 15))
+    deep.mkdir(parents=True)
+    name = "./" * 200 + "lines"
+    subprocess.run(
+        ["true"], cwd=deep, check=True,
+        env={**os.environ, "LD_PRELOAD": library, "BIGLEAF_REPORT": name},
+    )
+    assert json.loads((deep / "lines").read_text())["pid"]
 
 
 def test_a_program_may_run_in_another_folder(
@@ -290,6 +326,22 @@ def test_what_lies_where_a_heap_may_is_not_taken_for_one(
     if heap == "bigleaf":
         assert report["regions"]["heap"]["bytes"] < 16 << 20
         assert report["regions"]["other"]["bytes"] >= 24 << 20
+
+
+@pytest.mark.parametrize("layout", [(), ("setarch", "-L")])
+@pytest.mark.parametrize("heap", ["bigleaf", "none"])
+def test_zeroed_memory_is_data_wherever_the_program_lies(
+    bigleaf: Bigleaf, library: str, programs: Path, tmp_path: Path,
+    heap: str, layout: tuple[str, ...],
+) -> None:  # fmt: skip
+    """As with an unlimited stack, the loader and libraries may lie before it."""
+    report = report_of(
+        bigleaf, tmp_path, f"--heap={heap}", str(programs / "cli_grow"), "8",
+        "bss", before=layout,
+    )  # fmt: skip
+    assert report["exit_status"] == 7
+    data = report["regions"]["data"]["bytes"]
+    assert 24 << 20 <= data < 32 << 20
 
 
 def test_a_runtime_that_never_came_is_not_claimed(
@@ -425,3 +477,35 @@ def test_long_names_of_many_files_have_room(
     )
     parts = json.loads(lines.read_text())["parts"]
     assert sum(str(folder) in p["object"] for p in parts) > 20
+
+
+def start_end_twice(
+    library: str, programs: Path, fifo: Path, how: str
+) -> subprocess.Popen:
+    """The line has nobody to read it yet: a program's end waits for him."""
+    os.mkfifo(fifo)
+    return subprocess.Popen(
+        [programs / "cli_end_twice", how],
+        env=os.environ | {"LD_PRELOAD": library, "BIGLEAF_REPORT": str(fifo)},
+    )
+
+
+@pytest.mark.parametrize(("how", "processes"), [("thread", 1), ("fork", 2)])
+def test_each_process_reports_once_whatever_happens_as_it_ends(
+    library: str, programs: Path, tmp_path: Path, how: str, processes: int
+) -> None:
+    fifo = tmp_path / "fifo"
+    program = start_end_twice(library, programs, fifo, how)
+    time.sleep(1)
+    assert program.poll() is None
+    lines = fifo.read_text().splitlines()
+    assert program.wait(timeout=10) == 7
+    assert len({json.loads(line)["pid"] for line in lines}) == processes
+    assert len(lines) == processes
+
+
+def test_a_handler_may_end_what_waits_to_report(
+    library: str, programs: Path, tmp_path: Path
+) -> None:
+    program = start_end_twice(library, programs, tmp_path / "fifo", "handler")
+    assert program.wait(timeout=10) == 7

@@ -493,8 +493,9 @@ def other_devices(checks: Checks, scratch: Path) -> None:
 
 def older_kernels(checks: Checks, scratch: Path) -> None:
     """Before Linux 6.7 no call tells what is huge, before 6.1 none collapses:
-    the figures are the kernel's all the same."""
+    the figures are the kernel's all the same. Before 3.15 renameat2 is missing."""
     subject = Subject(scratch, "older kernel", ["-no-pie"], False)
+    no_rename = refusing(scratch, "SYS_renameat2")
     no_scan = refusing(scratch, "SYS_ioctl", 1, "0xc0606610")
     no_huge = [no_scan, *(refusing(scratch, "SYS_madvise", 2, advice) for advice in ("14", "25"))]
 
@@ -512,6 +513,12 @@ def older_kernels(checks: Checks, scratch: Path) -> None:
         huge, said = look([no_scan], root)
         return huge > 0 and said.endswith("MiB huge"), f"{subject.name}: {said}"
 
+    def make_shadow() -> tuple[bool, str]:
+        look([no_rename], root)
+        return len(shadows(root)) == 1, f"{subject.name}: a shadow made without renameat2"
+
+    with shadow_root() as root:
+        checks.expect_huge(make_shadow)
     with shadow_root() as root:
         subject.check(checks, root, "shadow made")
         checks.expect_huge(look_at_shadow)

@@ -4,6 +4,8 @@
 //   grow MIB exit|_exit|abort|hang|stop|fork|drop|rename
 // or takes 1 MiB of heap, and MIB for itself, past malloc:
 //   grow MIB map
+// or takes some MiB of heap, and 24 MiB that are zeroed at its start:
+//   grow MIB bss
 //
 #include <signal.h>
 #include <stdbool.h>
@@ -16,6 +18,8 @@
 
 #define MIB ((size_t)1 << 20)
 #define BLOCK (64 * 1024)
+
+static char zeroed[24 * MIB];
 
 static char **grow(size_t mib) {
     const size_t count = mib * MIB / BLOCK;
@@ -57,6 +61,8 @@ int main(int argc, char **argv) {
     char **blocks = grow(maps ? 1 : (size_t)atoi(argv[1]));
     if (maps)
         map((size_t)atoi(argv[1]));
+    if (strcmp(end, "bss") == 0)
+        memset(zeroed, 1, sizeof zeroed);
     printf("grown\n");
     fflush(stdout);
     usleep(100000);

@@ -93,16 +93,22 @@ TEST(joined_mappings_count_once) {
 #define TWO_UNITS LINES("100000000000-100000400000", "3072", "2048")
 
 // What is read of a text as the kernel writes it.
-static struct bl_backing read_text(const char *smaps, bl_mapping_fn *each,
-                                   void *context) {
+static struct bl_backing read_text_of(uint64_t program, const char *smaps,
+                                      bl_mapping_fn *each, void *context) {
     struct bl_backing all;
     int ends[2];
     assert_int_eq(pipe(ends), 0);
     expect_true(write(ends[1], smaps, strlen(smaps)) == (ssize_t)strlen(smaps));
     close(ends[1]);
-    expect_int_eq(bl_backing_read_from(ends[0], &all, each, context), 0);
+    expect_int_eq(bl_backing_read_from(ends[0], program, &all, each, context),
+                  0);
     close(ends[0]);
     return all;
+}
+
+static struct bl_backing read_text(const char *smaps, bl_mapping_fn *each,
+                                   void *context) {
+    return read_text_of(0, smaps, each, context);
 }
 
 // It tells of these two units of the heap, in whatever mappings, and of nothing
@@ -209,6 +215,27 @@ TEST(pools_have_places_of_their_own) {
     // A place that only pools have, and one that nobody has.
     expect_own(LINES("140000000000-140000040000", "4", "0"), 0, false);
     expect_own(RUNTIME POOLS FOREIGN(SEVEN), 16, true);
+}
+
+// An object of a page of code and one of data, and 8 MiB right behind it.
+#define OBJECT(at, inode)                                                      \
+    at "0000000-" at "0001000 r-xp 00000000 fe:00 " inode " /object\n"         \
+       "Rss:          4 kB\n" at "0001000-" at                                 \
+       "0002000 rw-p 00001000 fe:00 " inode " /object\n"                       \
+       "Rss:          4 kB\n" FOREIGN(at "0002000-" at "0802000")
+
+static void expect_data(uint64_t program, uint64_t kib) {
+    const struct bl_backing all = read_text_of(
+        program, OBJECT("2ad8", "7") OBJECT("2ad9", "8") OBJECT("5555", "9"),
+        NULL, NULL);
+    expect_size_eq(all.region[BL_REGION_DATA].bytes, kib * BL_KIB);
+}
+
+// Of three objects the first, for want of better knowledge.
+TEST(what_follows_the_program_is_its_own) {
+    expect_data(0, 3 * 4 + 8192);
+    expect_data(7, 3 * 4 + 8192);
+    expect_data(9, 3 * 4 + 2 * 8192);
 }
 
 // Before Linux 5.0 smaps does not say which mappings may be huge.

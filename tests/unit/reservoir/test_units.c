@@ -10,7 +10,10 @@
 #include "start.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #define N 40
 
@@ -377,6 +380,26 @@ TEST(what_is_mapped_ahead_makes_room_for_a_run) {
     bl_reservoir_check();
 }
 
+// However high the limit is: what is mapped ahead counts, and the program may
+// want it for something else.
+static void map_no_more_than_asked_for(int limited) {
+    const struct rlimit high = {RLIM_INFINITY / 2, RLIM_INFINITY};
+    assert_int_eq(setrlimit(limited, &high), 0);
+    start_with(BL_BACKING_THP);
+    for (int i = 0; i < 2 * N; i++) {
+        const size_t before = fake_os_mapped_bytes();
+        unit();
+        expect_size_lt(fake_os_mapped_bytes(), before + 2 * BL_HUGE_SIZE);
+    }
+}
+
+TEST(nothing_is_mapped_ahead_of_a_limit_on_addresses) {
+    map_no_more_than_asked_for(RLIMIT_AS);
+}
+TEST(nothing_is_mapped_ahead_of_a_limit_on_data) {
+    map_no_more_than_asked_for(RLIMIT_DATA);
+}
+
 // What a fork must leave to the child: the bytes, and no page of the pool.
 static void fork_with_pool(bool in_child, unsigned refused,
                            size_t pool_units_after) {
@@ -413,11 +436,52 @@ TEST(a_child_keeps_what_cannot_be_unmapped) {
 }
 TEST(a_parent_keeps_its_pool_pages) { fork_with_pool(false, 0, 10); }
 
+// A process that another thread cloned meanwhile has what the child's end is
+// known by, and lives on.
+static void await_child_beside_a_stranger(bool child_is_killed) {
+    start_with(BL_BACKING_AUTO);
+    fake_os_set_pool(20);
+    unit();
+    bl_locks_before_fork();
+    bl_reservoir_before_sharing();
+    const pid_t stranger = fork();
+    if (stranger == 0)
+        pause();
+    const pid_t child = fork();
+    if (child == 0) {
+        if (child_is_killed)
+            raise(SIGKILL);
+        bl_reservoir_end_sharing();
+        pause();
+    }
+    bl_reservoir_await_child();
+    bl_locks_after_fork();
+    kill(stranger, SIGKILL);
+    kill(child, SIGKILL);
+}
+
+TEST_LIMIT(a_stranger_is_not_waited_for, 10) {
+    await_child_beside_a_stranger(false);
+}
+TEST_LIMIT(a_stranger_is_not_waited_for_long, 10) {
+    await_child_beside_a_stranger(true);
+}
+
+static void expect_no_refusal(void) {
+    const size_t map_refused = bl_load_relaxed(&bl_stats.map_refused);
+    const size_t pool_refused = bl_load_relaxed(&bl_stats.hugetlb_refused);
+    const size_t error = bl_load_relaxed(&bl_stats.last_refusal_errno);
+    expect_size_eq(map_refused, 0);
+    expect_size_eq(pool_refused, 0);
+    expect_size_eq(error, 0);
+}
+
 // Somebody else maps memory behind ours, and where ours was: units lie
 // elsewhere, and none is refused.
-TEST(foreign_mappings_are_passed_over) {
+static void pass_foreign_mappings_over(enum bl_backing backing, size_t pool) {
     void *units[N];
-    start_with(BL_BACKING_THP);
+    start_with(backing);
+    fake_os_set_pool(pool);
     char *const first = unit();
     expect_int_eq(
         bl_os.map(first + 3 * BL_HUGE_SIZE, 4 * BL_GIB, BL_OS_BASE_PAGES), 0);
@@ -430,5 +494,27 @@ TEST(foreign_mappings_are_passed_over) {
         expect_int_eq(bl_os.map(units[i], BL_HUGE_SIZE, BL_OS_BASE_PAGES), 0);
     for (int i = 0; i < N; i++)
         units[i] = unit();
+    expect_no_refusal();
     bl_reservoir_check();
+}
+
+TEST(foreign_mappings_are_passed_over) {
+    pass_foreign_mappings_over(BL_BACKING_THP, 0);
+}
+TEST(foreign_mappings_are_passed_over_with_base_pages) {
+    pass_foreign_mappings_over(BL_BACKING_BASE, 0);
+}
+TEST(foreign_mappings_are_passed_over_with_a_pool) {
+    pass_foreign_mappings_over(BL_BACKING_AUTO, 1000);
+}
+
+// Its tables' places are held by another runtime: the next territory is taken.
+TEST(another_runtime_is_no_refusal) {
+    fake_os_install();
+    void *const table = (void *)(BL_FIRST_TERRITORY + BL_SLICES_AT);
+    const int held = bl_os.map(table, BL_BASE_SIZE, BL_OS_BASE_PAGES);
+    expect_true(held == 0 || held == -EEXIST); // by a sanitizer
+    assert_true(bl_reservoir_start());
+    expect_true(bl_territory.start != BL_FIRST_TERRITORY);
+    expect_no_refusal();
 }
