@@ -105,11 +105,12 @@ static struct bl_run *run_at_any_price(struct bl_local *local, size_t bytes,
     return bl_run_acquire(bytes, align);
 }
 
-static void *span_or_run(size_t bytes, size_t align, bool *zeroed) {
+// *dirty: so many bytes from its start may be other than zero.
+static void *span_or_run(size_t bytes, size_t align, size_t *dirty) {
     const bool short_span =
         bytes <= BL_HUGE_SIZE / 2 && align <= BL_HUGE_SIZE / 2;
     if (short_span || (bytes <= longest_span() && align <= BL_SLICE_BYTES)) {
-        void *p = bl_span_alloc(bytes, align, zeroed);
+        void *p = bl_span_alloc(bytes, align, dirty);
         if (p != NULL)
             return p;
     }
@@ -118,14 +119,16 @@ static void *span_or_run(size_t bytes, size_t align, bool *zeroed) {
         return NULL;
     bl_local_trim(local);
     struct bl_run *run = run_at_any_price(local, bytes, align);
-    *zeroed = run != NULL && run->dirty == 0;
-    return run ? bl_run_start(run) : NULL;
+    if (run == NULL)
+        return NULL;
+    *dirty = run->dirty;
+    return bl_run_start(run);
 }
 
-static void *large_alloc(size_t bytes, size_t align, bool *zeroed) {
+static void *large_alloc(size_t bytes, size_t align, size_t *dirty) {
     if (bytes > PTRDIFF_MAX)
         return NULL;
-    void *p = span_or_run(bytes, align, zeroed);
+    void *p = span_or_run(bytes, align, dirty);
     bl_local_leave();
     return p;
 }
@@ -138,8 +141,8 @@ BL_NOINLINE static void *own_malloc(size_t bytes) {
     if (bytes <= BL_CLASS_MAX) {
         p = any_alloc(bl_class_of(bytes));
     } else {
-        bool zeroed = false;
-        p = large_alloc(bytes, 1, &zeroed);
+        size_t dirty = 0;
+        p = large_alloc(bytes, 1, &dirty);
     }
     return p ? p : bl_out_of_memory();
 }
@@ -163,15 +166,6 @@ void *bl_malloc_slow(size_t bytes) {
 
 void *bl_malloc(size_t bytes) { return bl_malloc_fast(bytes); }
 
-// What `calloc` must still clear of a large block.
-static void clear_large(void *p, size_t bytes, bool zeroed) {
-    const struct bl_run *run = bl_run_at(p);
-    if (run != NULL && run->dirty < bytes)
-        bytes = run->dirty;
-    if (!zeroed)
-        __builtin_memset(p, 0, bytes);
-}
-
 void *bl_run_alloc(size_t bytes) {
     struct bl_run *run = bl_run_acquire(bytes, 1);
     return run ? bl_run_start(run) : bl_out_of_memory();
@@ -187,12 +181,11 @@ void *bl_calloc(size_t count, size_t each) {
     }
     if (!bl_heap_ready())
         return bl_libc()->calloc(count, each);
-    bool zeroed = false;
-    void *p = large_alloc(bytes, 1, &zeroed);
+    size_t dirty = 0;
+    void *p = large_alloc(bytes, 1, &dirty);
     if (p == NULL)
         return bl_out_of_memory();
-    clear_large(p, bytes, zeroed);
-    return p;
+    return __builtin_memset(p, 0, dirty < bytes ? dirty : bytes);
 }
 
 // ---------------------------------------------------------------------------
@@ -256,12 +249,12 @@ void *bl_memalign(size_t align, size_t bytes) {
     if (!bl_heap_ready())
         return bl_libc()->memalign(align, bytes);
     void *p = NULL;
-    bool zeroed = false;
+    size_t dirty = 0;
     if (align <= BL_SLICE_BYTES && bytes <= BL_CLASS_MAX) {
         const uint32_t c = aligned_class(align, bytes);
         p = class_alloc(c);
     } else {
-        p = large_alloc(bytes ? bytes : 1, align, &zeroed);
+        p = large_alloc(bytes ? bytes : 1, align, &dirty);
     }
     return p ? p : bl_out_of_memory();
 }

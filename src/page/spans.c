@@ -88,7 +88,7 @@ static void set_header(struct bl_page *page) {
 }
 
 static struct bl_page *share(uint32_t first, unsigned slices, size_t bytes,
-                             bool *zeroed) {
+                             size_t *dirty) {
     bl_lock_acquire(&bl_lock_pages);
     const size_t offset = share_start(&first, &slices, bytes);
     struct bl_page *const page = bl_slice_page(first);
@@ -97,7 +97,8 @@ static struct bl_page *share(uint32_t first, unsigned slices, size_t bytes,
     set_slices(page, slices);
     share_end(page, bytes);
     bl_lock_release(&bl_lock_pages);
-    *zeroed &= offset == 0;
+    if (*dirty == 0 && offset > 0)
+        *dirty = BL_SLICE_BYTES - offset;
     return page;
 }
 
@@ -109,19 +110,21 @@ static struct bl_page *keep_all(uint32_t first, unsigned slices) {
     return page;
 }
 
-void *bl_span_alloc(size_t bytes, size_t align, bool *zeroed) {
+void *bl_span_alloc(size_t bytes, size_t align, size_t *dirty) {
     BL_REQUIRE(bytes > 0 && bytes <= BL_SPAN_MAX);
     BL_REQUIRE(align <= BL_SLICE_BYTES || bytes <= BL_HUGE_SIZE / 2);
     if (bl_local_attach() == NULL)
         return NULL;
     bl_local_turn(bl_self);
     const unsigned slices = slices_for(bytes);
+    bool zeroed = false;
     const uint32_t first =
-        bl_page_take_slices(slices, slices_for(align), zeroed);
+        bl_page_take_slices(slices, slices_for(align), &zeroed);
     if (first == BL_NO_SLICE)
         return NULL;
+    *dirty = zeroed ? 0 : bytes;
     struct bl_page *page = may_share(slices, align)
-                               ? share(first, slices, bytes, zeroed)
+                               ? share(first, slices, bytes, dirty)
                                : keep_all(first, slices);
     bl_store_relaxed(&page->state, BL_PAGE_SPAN);
     return page->start;

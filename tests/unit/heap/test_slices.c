@@ -90,16 +90,16 @@ static void *span[SPANS];
 // the least of several readings.
 static uint64_t ns_beside(int spans) {
     uint64_t least = UINT64_MAX;
-    bool zeroed = false;
+    size_t dirty = 0;
     for (int i = 0; i < spans; i++)
         if (span[i] == NULL)
-            span[i] = bl_span_alloc(LONG, 1, &zeroed);
+            span[i] = bl_span_alloc(LONG, 1, &dirty);
     for (int reading = 0; reading < 20; reading++) {
         struct timespec t[2];
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t[0]);
         for (int i = 0; i < 50; i++)
             bl_span_free(bl_page_at(
-                bl_small_offset(bl_span_alloc(3 * BL_MIB, 1, &zeroed))));
+                bl_small_offset(bl_span_alloc(3 * BL_MIB, 1, &dirty))));
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t[1]);
         const uint64_t ns = (uint64_t)(t[1].tv_sec - t[0].tv_sec) * 1000000000 +
                             (uint64_t)t[1].tv_nsec - (uint64_t)t[0].tv_nsec;
@@ -120,7 +120,7 @@ TEST(a_long_row_is_found_soon_in_a_large_heap) {
 // Rows begin and end anywhere, and lie over no other.
 TEST(long_rows_fill_what_others_left) {
     struct bl_random r = {bl_test_seed()};
-    bool zeroed = false;
+    size_t dirty = 0;
     static size_t bytes[SPANS];
     fake_os_install();
     bl_reservoir_configure(BL_BACKING_THP, 0);
@@ -135,9 +135,10 @@ TEST(long_rows_fill_what_others_left) {
             continue;
         }
         bytes[i] = 1 + bl_random_below(&r, (size_t)BL_MIB << (i % 4));
-        unsigned char *const p = bl_span_alloc(bytes[i], 1, &zeroed);
+        unsigned char *const p = bl_span_alloc(bytes[i], 1, &dirty);
         assert_ptr_ne(p, NULL);
-        expect_true(!zeroed || (p[0] == 0 && p[bytes[i] - 1] == 0));
+        expect_true(dirty > 0 || p[0] == 0);
+        expect_true(dirty == bytes[i] || p[bytes[i] - 1] == 0);
         p[0] = p[bytes[i] - 1] = (unsigned char)i;
         span[i] = p;
     }
@@ -147,11 +148,11 @@ TEST(long_rows_fill_what_others_left) {
 // Of 22 slices there are two to a unit where none reaches over to the next.
 TEST(rows_of_a_third_of_a_unit_lie_side_by_side_in_a_large_heap) {
     enum { SLICES = 22, ROWS = 640 };
-    bool zeroed = false;
+    size_t dirty = 0;
     fake_os_install();
     bl_reservoir_configure(BL_BACKING_THP, 0);
     for (int i = 0; i < ROWS; i++)
-        span[i] = bl_span_alloc(SLICES * BL_SLICE_BYTES, 1, &zeroed);
+        span[i] = bl_span_alloc(SLICES * BL_SLICE_BYTES, 1, &dirty);
     const size_t needed = ROWS * SLICES / BL_UNIT_SLICES;
     const uint64_t units = bl_load_relaxed(&bl_stats.units_now);
     expect_size_le(units, needed + BL_SMALL_HEAP_UNITS / 2);
@@ -171,9 +172,10 @@ TEST(rows_of_a_third_of_a_unit_lie_side_by_side_in_a_large_heap) {
 enum { ODD = 66000 };
 
 static char *make_odd(void) {
-    bool zeroed = false;
-    char *const p = bl_span_alloc(ODD, 1, &zeroed);
-    expect_true(!zeroed || first_not_zero(p, ODD) == ODD);
+    size_t dirty = 0;
+    char *const p = bl_span_alloc(ODD, 1, &dirty);
+    expect_size_le(dirty, ODD);
+    expect_size_eq(first_not_zero(p + dirty, ODD - dirty), ODD - dirty);
     memset(p, 0x5a, ODD);
     return p;
 }
@@ -183,7 +185,7 @@ static void open_many_units(void) {
     fake_os_install();
     bl_reservoir_configure(BL_BACKING_THP, 0);
     for (unsigned i = 0; i < BL_SMALL_HEAP_UNITS; i++)
-        assert_ptr_ne(bl_span_alloc(BL_HUGE_SIZE, 1, &(bool){false}), NULL);
+        assert_ptr_ne(bl_span_alloc(BL_HUGE_SIZE, 1, &(size_t){0}), NULL);
 }
 
 TEST(spans_lie_side_by_side_in_a_large_heap) {

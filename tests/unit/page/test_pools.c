@@ -61,7 +61,7 @@ TEST(warm_units_are_returned_by_who_frees_nothing_large) {
     fake_os_install();
     bl_reservoir_configure(BL_BACKING_THP, 1000);
     for (int i = 0; i < UNITS; i++)
-        unit[i] = bl_span_alloc(BL_HUGE_SIZE, 1, &(bool){false});
+        unit[i] = bl_span_alloc(BL_HUGE_SIZE, 1, &(size_t){0});
     for (int i = 0; i < UNITS; i++)
         bl_span_free(bl_page_at(bl_small_offset(unit[i])));
     const size_t most = fake_os_mapped_bytes();
