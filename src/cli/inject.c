@@ -19,6 +19,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct kept {
     int tid;
@@ -199,6 +200,8 @@ static void note(const char *reason, const struct bl_inject_count *made) {
     fclose(out);
 }
 
+// With the program ends what is said for it: who reads its messages to their
+// end does not wait for children that it has left behind.
 static void take_end(struct keeper *k, int tid) {
     let_go_children(k, tid);
     forget(k, tid);
@@ -206,6 +209,7 @@ static void take_end(struct keeper *k, int tid) {
         return;
     note(NULL, &k->made);
     k->noted = true;
+    bl_os_close(STDERR_FILENO);
 }
 
 static void take(struct keeper *k, const struct bl_trap *e);

@@ -195,6 +195,18 @@ int main(int argc, char **argv) {
     puts("right"); return 0; }
 """
 
+# Leaves a child behind, of which the program's reader knows nothing but the number.
+LEAVES_C = """
+#include <stdio.h>
+#include <unistd.h>
+int main(void) {
+    const int child = fork();
+    if (child) { printf("%d\\n", child); return 0; }
+    for (int i = 0; i < 3; i++) close(i);
+    alarm(60);
+    for (;;) pause(); }
+"""
+
 # 8 MiB of text and as much .bss, in a program without any libc.
 TEXT_C = """
 static volatile char zeros[8 << 20];
@@ -440,6 +452,16 @@ class Life(unittest.TestCase):
             time.sleep(0.1)
             self.assertIn(field(child, "State")[0], "SR")
             os.kill(child, signal.SIGKILL)
+
+    def test_reader_waits_for_nobody_of_ours(self) -> None:
+        """Who reads its messages to their end is done when the program is."""
+        with compiled(LEAVES_C, "-static") as program:
+            words = [COMMAND, "run", "--heap=injected", "--", program]
+            process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                       text=True)
+            out, _ = process.communicate(timeout=20)
+            self.assertNotEqual(field(int(out), "TracerPid"), "0")  # it is kept on
+            os.kill(int(out), signal.SIGKILL)
 
     def test_stops_and_continues(self) -> None:
         for number in (signal.SIGSTOP, signal.SIGTSTP):
