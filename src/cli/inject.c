@@ -217,7 +217,7 @@ static void take(struct keeper *k, const struct bl_trap *e);
 static void take_call(struct keeper *k, int tid) {
     struct kept *t = find(k, tid);
     struct bl_trap_call call;
-    if (!t || !t->space || t->space->idle) {
+    if (!t || !t->space) {
         bl_trap_pass(tid);
     } else if (!bl_inject_serve(t->space, tid, &k->made, &call)) {
         struct bl_trap next;

@@ -2,7 +2,7 @@
 //
 // The heap of a program that no preload reaches. A process of ours, the
 // *keeper*, traces the program from its first instruction to its end, children
-// and all, and serves its memory calls, which alone stop it (os/trap.h):
+// and all, and serves its memory calls, which stop it (os/trap.h):
 //
 // - the break moves in steps of 2 MiB ahead of what the program asked for, and
 //   the program is told what it asked for;

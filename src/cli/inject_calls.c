@@ -381,6 +381,14 @@ bool bl_inject_serve(struct bl_inject_space *s, int tid,
     long result;
     if (!bl_trap_read(tid, c))
         return true;
+    if (c->number == BL_TRAP_MAKE) {
+        bl_trap_make(c);
+        return false;
+    }
+    if (s->idle) {
+        bl_trap_pass(tid);
+        return true;
+    }
     count->calls++;
     switch (c->number) {
     case BL_TRAP_BRK:
@@ -405,6 +413,7 @@ bool bl_inject_serve(struct bl_inject_space *s, int tid,
         s->idle = true;
         bl_trap_pass(tid);
         return true;
+    case BL_TRAP_MAKE:
     case BL_TRAP_OTHER:
     default:
         bl_trap_pass(tid);

@@ -23,21 +23,37 @@
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
+// Of the call by which a thread makes another one or a process.
+static uint64_t clone_flags(int tid, const struct user_regs_struct *r) {
+    switch (r->orig_rax) {
+    case SYS_vfork:
+        return CLONE_VM;
+    case SYS_clone:
+        return r->rdi;
+    case SYS_clone3:
+        return (uint64_t)ptrace(PTRACE_PEEKDATA, tid, r->rdi, 0);
+    default:
+        return 0;
+    }
+}
+
+static void set_clone_flags(int tid, uint64_t flags) {
+    struct user_regs_struct r;
+    if (ptrace(PTRACE_GETREGS, tid, 0, &r) != 0)
+        return;
+    if (r.orig_rax == SYS_clone3) {
+        ptrace(PTRACE_POKEDATA, tid, r.rdi, flags);
+    } else {
+        r.rdi = flags;
+        ptrace(PTRACE_SETREGS, tid, 0, &r);
+    }
+}
+
 // Whether what a thread has just made lives in the same memory.
 static bool made_in_same_memory(int tid) {
     struct user_regs_struct r;
-    if (ptrace(PTRACE_GETREGS, tid, 0, &r) != 0)
-        return false;
-    switch (r.orig_rax) {
-    case SYS_vfork:
-        return true;
-    case SYS_clone:
-        return (r.rdi & CLONE_VM) != 0;
-    case SYS_clone3:
-        return (ptrace(PTRACE_PEEKDATA, tid, r.rdi, 0) & CLONE_VM) != 0;
-    default:
-        return false;
-    }
+    return ptrace(PTRACE_GETREGS, tid, 0, &r) == 0 &&
+           (clone_flags(tid, &r) & CLONE_VM);
 }
 
 static int event_number(int tid) {
@@ -171,6 +187,11 @@ static enum bl_trap_number number_of(uint64_t call) {
     case SYS_prctl:
     case SYS_seccomp:
         return BL_TRAP_FILTER;
+    case SYS_clone:
+    case SYS_clone3:
+    case SYS_fork:
+    case SYS_vfork:
+        return BL_TRAP_MAKE;
     default:
         return BL_TRAP_OTHER;
     }
@@ -345,6 +366,20 @@ int bl_trap_zero(const struct bl_trap_call *c, uint64_t at, uint64_t bytes) {
         done += n;
     }
     return 0;
+}
+
+void bl_trap_make(struct bl_trap_call *c) {
+    const struct user_regs_struct r = saved(c);
+    const uint64_t flags = clone_flags(c->tid, &r);
+    const bool hidden = (flags & CLONE_UNTRACED) != 0;
+    if (hidden)
+        set_clone_flags(c->tid, flags & ~(uint64_t)CLONE_UNTRACED);
+    ptrace(PTRACE_SYSCALL, c->tid, 0, 0);
+    c->away = true;
+    if (!wait_for(c->tid, &c->status))
+        c->status = 0;
+    else if (hidden)
+        set_clone_flags(c->tid, flags);
 }
 
 void bl_trap_answer(struct bl_trap_call *c, long result) {

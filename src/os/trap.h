@@ -47,6 +47,7 @@ enum bl_trap_number {
     BL_TRAP_UNMAP,
     BL_TRAP_REMAP,
     BL_TRAP_FILTER, // sets a seccomp filter, or strict mode
+    BL_TRAP_MAKE,   // makes a thread or a process
     BL_TRAP_OTHER
 };
 
@@ -87,6 +88,10 @@ long bl_trap_empty(struct bl_trap_call *c, uint64_t at, uint64_t bytes);
 // Writes zeros. 0 or -errno.
 int bl_trap_zero(const struct bl_trap_call *c, uint64_t at, uint64_t bytes);
 long bl_trap_advise(struct bl_trap_call *c, uint64_t at, uint64_t bytes);
+
+// Runs a call that makes a thread or a process until that is made, or refused;
+// traced it is, whatever the program says (CLONE_UNTRACED). The call is away.
+void bl_trap_make(struct bl_trap_call *c);
 
 // The program sees this result and goes on. What came in between, if `away`,
 // is still to be taken; with -EINTR as well, the program makes its call anew.

@@ -207,6 +207,86 @@ int main(void) {
     for (;;) pause(); }
 """
 
+# Forks while a thread moves the break, or maps a piece and gives it back. Each
+# child takes memory of its own and finds whole what it was born with.
+FORKS_C = """
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+enum { PIECE = 64 << 10, STEP = 4 << 20 };
+static char *_Atomic held;
+static char *map(void) {
+    return mmap(0, PIECE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); }
+static void *move(void *at) {
+    for (;;) {
+        syscall(SYS_brk, (char *)at + STEP);
+        syscall(SYS_brk, at); }
+    return 0; }
+static void *hold(void *unused) {
+    for (;;) {
+        char *p = map();
+        *p = 1;
+        held = p;
+        held = 0;
+        munmap(p, PIECE); }
+    return unused; }
+static int child(char *at) {
+    const char *born = held;
+    if (syscall(SYS_brk, at + STEP / 2) != (long)at + STEP / 2)
+        return 1;
+    memset(at, 2, STEP / 2);
+    for (int i = 0; i < 64; i++) memset(map(), 2, PIECE);
+    return born && *born != 1 ? 2 : 0; }
+int main(int argc, char **argv) {
+    pthread_t t;
+    char *at = (char *)syscall(SYS_brk, 0) + STEP;
+    syscall(SYS_brk, at);
+    pthread_create(&t, 0, argc > 1 ? move : hold, at);
+    for (int i = 0; i < 300; i++) {
+        int status;
+        const int pid = fork();
+        if (pid == 0) _exit(child(at));
+        if (waitpid(pid, &status, 0) != pid || status) {
+            printf("child %d: status %#x\\n", i, status);
+            return 1; } }
+    puts("right"); return 0; }
+"""
+
+# Makes children that no tracer is to have, by each call that can say so.
+UNTRACED_C = """
+#define _GNU_SOURCE
+#include <linux/sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void) {
+    for (int i = 0; i < 2; i++) {
+        struct clone_args a = {.flags = CLONE_UNTRACED, .exit_signal = SIGCHLD};
+        int status = 0;
+        const long pid = i ? syscall(SYS_clone3, &a, sizeof a)
+                           : syscall(SYS_clone, CLONE_UNTRACED | SIGCHLD, 0, 0, 0, 0);
+        if (pid == 0) {
+            char *p = mmap(0, 4 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            if (p == MAP_FAILED) _exit(1);
+            memset(p, 1, 4 << 20);
+            _exit(0); }
+        if (waitpid(pid, &status, 0) != pid || status || a.flags != CLONE_UNTRACED) {
+            printf("%d: status %#x, flags %#llx\\n", i, status, a.flags);
+            return 1; } }
+    puts("right"); return 0; }
+"""
+
 # 8 MiB of text and as much .bss, in a program without any libc.
 TEXT_C = """
 static volatile char zeros[8 << 20];
@@ -452,6 +532,20 @@ class Life(unittest.TestCase):
             time.sleep(0.1)
             self.assertIn(field(child, "State")[0], "SR")
             os.kill(child, signal.SIGKILL)
+
+    def test_forks_while_memory_changes(self) -> None:
+        """A child's memory is what it was when it was made. Of the break that is more than the
+        kernel promises, which copies it before the rest."""
+        with compiled(FORKS_C, "-static", "-pthread") as program:
+            for words in ([], ["break"]):
+                done = run(program, *words, options=("--heap=injected",))
+                self.assertEqual((done.returncode, done.stdout), (0, "right\n"), words)
+
+    def test_children_that_no_tracer_is_to_have(self) -> None:
+        """They are kept all the same: no call of memory could be made without the keeper."""
+        with compiled(UNTRACED_C, "-static") as program:
+            done = run(program, options=("--heap=injected",))
+            self.assertEqual((done.returncode, done.stdout), (0, "right\n"))
 
     def test_reader_waits_for_nobody_of_ours(self) -> None:
         """Who reads its messages to their end is done when the program is."""
