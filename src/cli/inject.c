@@ -29,9 +29,8 @@ struct kept {
 };
 
 struct keeper {
-    int program;      // its first process
-    unsigned filters; // that it is under from the beginning, ours among them
-    bool noted;       // what was done for it
+    int program; // its first process
+    bool noted;  // what was done for it
     struct kept *at;
     size_t count;
     struct bl_inject_count made;
@@ -164,19 +163,16 @@ static bool is_left_alone(int pid) {
     return w.off || (w.runtime && has_loader(pid));
 }
 
-static unsigned filters_of(int pid) {
-    struct bl_target now;
-    return bl_target_read(pid, &now) == 0 ? now.filters : 0;
-}
-
 static void take_exec(struct keeper *k, const struct bl_trap *e) {
+    const struct kept *was = find(k, e->other);
+    const bool filtered = was && was->space && was->space->filtered;
     if (e->other != e->tid)
         forget(k, e->other);
     struct kept *t = find_or_add(k, e->tid);
     let_go_children(k, e->tid);
     leave_space(t);
-    t->space =
-        new_space(is_left_alone(e->tid) || filters_of(e->tid) > k->filters);
+    t->space = new_space(filtered || is_left_alone(e->tid));
+    t->space->filtered = filtered;
     bl_trap_pass(e->tid);
 }
 
@@ -194,6 +190,7 @@ static void note(const char *reason, const struct bl_inject_count *made) {
     bl_json_u64(&j, "calls", made->calls);
     bl_json_u64(&j, "answered", made->answered);
     bl_json_u64(&j, "moves", made->moves);
+    bl_json_u64(&j, "filtered", made->filtered);
     bl_json_u64(&j, "cpu_us", bl_cpu_us());
     bl_json_close(&j, '}');
     fputc('\n', out);
@@ -304,7 +301,6 @@ void bl_inject_keep(struct bl_trace *held) {
         bl_inject_note("the kernel refused the filter that traps its calls");
         return;
     }
-    k.filters = filters_of(k.program);
     find_or_add(&k, k.program)->space = new_space(false);
     while (bl_trap_next(&e))
         take(&k, &e);

@@ -368,18 +368,24 @@ int bl_trap_zero(const struct bl_trap_call *c, uint64_t at, uint64_t bytes) {
     return 0;
 }
 
-void bl_trap_make(struct bl_trap_call *c) {
-    const struct user_regs_struct r = saved(c);
+long bl_trap_run(struct bl_trap_call *c) {
+    struct user_regs_struct r = saved(c);
     const uint64_t flags = clone_flags(c->tid, &r);
     const bool hidden = (flags & CLONE_UNTRACED) != 0;
     if (hidden)
         set_clone_flags(c->tid, flags & ~(uint64_t)CLONE_UNTRACED);
     ptrace(PTRACE_SYSCALL, c->tid, 0, 0);
     c->away = true;
-    if (!wait_for(c->tid, &c->status))
+    if (!wait_for(c->tid, &c->status)) {
         c->status = 0;
-    else if (hidden)
+        return -EINTR;
+    }
+    if (hidden)
         set_clone_flags(c->tid, flags);
+    const bool ends =
+        WIFSTOPPED(c->status) && WSTOPSIG(c->status) == SYSCALL_STOP;
+    return ends && ptrace(PTRACE_GETREGS, c->tid, 0, &r) == 0 ? (long)r.rax
+                                                              : -EINTR;
 }
 
 void bl_trap_answer(struct bl_trap_call *c, long result) {

@@ -89,9 +89,10 @@ long bl_trap_empty(struct bl_trap_call *c, uint64_t at, uint64_t bytes);
 int bl_trap_zero(const struct bl_trap_call *c, uint64_t at, uint64_t bytes);
 long bl_trap_advise(struct bl_trap_call *c, uint64_t at, uint64_t bytes);
 
-// Runs a call that makes a thread or a process until that is made, or refused;
-// traced it is, whatever the program says (CLONE_UNTRACED). The call is away.
-void bl_trap_make(struct bl_trap_call *c);
+// Lets a call be made as it was meant and waits for its end, or for the thread
+// or process that it makes; traced that is, whatever the program says
+// (CLONE_UNTRACED). The kernel's result; the call is away.
+long bl_trap_run(struct bl_trap_call *c);
 
 // The program sees this result and goes on. What came in between, if `away`,
 // is still to be taken; with -EINTR as well, the program makes its call anew.

@@ -287,6 +287,27 @@ int main(void) {
     puts("right"); return 0; }
 """
 
+# Asks for filters that the kernel refuses, then takes memory.
+PROBE_C = """
+#include <linux/seccomp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(void) {
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, NULL) == 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL) == 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) == 0)
+        return 1;
+    char *all = malloc(64 << 20);
+    memset(all, 1, 64 << 20);
+    usleep(200000);
+    puts(all[getpid()] ? "right" : "wrong"); return 0; }
+"""
+
 # 8 MiB of text and as much .bss, in a program without any libc.
 TEXT_C = """
 static volatile char zeros[8 << 20];
@@ -312,10 +333,11 @@ def run(*words: str | Path, options: tuple[str, ...] = (), before: list[str] | N
                           stdin=subprocess.DEVNULL, env=dict(os.environ, **(env or {})))
 
 
-def report(*words: str | Path, **rest: object) -> dict[str, object]:
+def report(*words: str | Path, options: tuple[str, ...] = (),
+           **rest: object) -> dict[str, object]:
     with tempfile.NamedTemporaryFile("r") as file:
         os.chmod(file.name, 0o666)
-        done = run(*words, options=("--json", f"--report={file.name}"), **rest)
+        done = run(*words, options=(*options, "--json", f"--report={file.name}"), **rest)
         found = json.loads(file.read())
     found["output"] = done.stdout
     return found
@@ -583,11 +605,23 @@ class Life(unittest.TestCase):
             self.assertEqual((process.stdout.read(), process.wait()), ("right\n", 0))
 
     def test_under_a_filter_of_its_own(self) -> None:
-        """It is served no more, since the filter may not know our calls."""
+        """It is served no more, since the filter may not know our calls, and that is told."""
         with compiled(FILTER_C, "-static") as program:
             for words in ([], ["by prctl"]):
-                done = run(program, *words, options=("--heap=injected",))
-                self.assertEqual((done.returncode, done.stdout), (0, "right\n"), words)
+                found = report(program, *words, options=("--heap=injected",))
+                self.assertEqual((found["exit_status"], found["output"]), (0, "right\n"), words)
+                self.assertEqual(found["mechanisms"]["heap"], "injected")
+                self.assertIn("seccomp filter", str(found["fallbacks"]))
+
+    def test_under_no_filter_after_all(self) -> None:
+        """One that the kernel refuses changes nothing; so libraries ask what it knows."""
+        with compiled(PROBE_C, "-static") as program:
+            shortages = refused(FAULT)
+            found = report(program, options=("--heap=injected",))
+        self.assertEqual(found["output"], "right\n")
+        self.assertNotIn("seccomp filter", str(found["fallbacks"]))
+        if refused(FAULT) == shortages:  # the kernel had them to give
+            self.assertGreater(found["regions"]["heap"]["huge_bytes"], 56 << 20)
 
     def test_terminal_and_shell(self) -> None:
         """Ctrl-Z, fg, another window size and Ctrl-C, under a shell."""
