@@ -116,6 +116,35 @@ def hoard(mebibytes: int, *kind: str,
         process.stdout.close()
 
 
+@contextlib.contextmanager
+def freezer(pid: int, old: bool = False) -> Iterator[Callable[[bool], None]]:
+    """Freezes the process with a cgroup of its own, by version 2 or, `old`, 1."""
+    words = [line.split() for line in Path("/proc/mounts").read_text().splitlines()]
+    roots = [word[1] for word in words if (word[2] == "cgroup" and "freezer" in word[3]
+                                           if old else word[2] == "cgroup2")]
+    group = Path(roots[0] if roots else "/nowhere") / f"bigleaf-test-{os.getpid()}"
+    try:
+        group.mkdir()
+    except OSError as error:
+        raise unittest.SkipTest(f"no cgroup to be had: {error}") from error
+
+    def freeze(on: bool) -> None:
+        if old:
+            (group / "freezer.state").write_text("FROZEN" if on else "THAWED")
+            wait_for(lambda: (group / "freezer.state").read_text() != "FREEZING\n")
+        else:
+            (group / "cgroup.freeze").write_text(str(int(on)))
+            wait_for(lambda: f"frozen {int(on)}" in (group / "cgroup.events").read_text())
+
+    try:
+        (group / "cgroup.procs").write_text(str(pid))
+        yield freeze
+    finally:
+        freeze(False)
+        (group.parent / "cgroup.procs").write_text(str(pid))
+        group.rmdir()
+
+
 class Served(unittest.TestCase):
     """Memory comes onto huge pages and the program does not notice."""
 
@@ -586,30 +615,54 @@ class Refused(unittest.TestCase):
 
     def test_frozen(self) -> None:
         """With its cgroup, as by docker pause: it comes to no end of the stub."""
-        words = [line.split() for line in Path("/proc/mounts").read_text().splitlines()]
-        roots = [word[1] for word in words if word[2] == "cgroup2"]
-        group = Path(roots[0] if roots else "/nowhere") / f"bigleaf-test-{os.getpid()}"
+        with hoard(16) as process, freezer(process.pid) as freeze:
+            before = vdso(process.pid)
+            freeze(True)
+            self.refuse(process.pid, "frozen")
+            self.assertEqual(line_of(f"/proc/{process.pid}/status", "Threads"), "1")
+            self.assertEqual(vdso(process.pid), before)
+            freeze(False)
+            one = json.loads(run("--json", str(process.pid)).stdout)["processes"][0]
+            self.assertGreater(one["stops"], 0, one["reason"])
+
+    @contextlib.contextmanager
+    def visited(self, process: subprocess.Popen[str]) -> Iterator[subprocess.Popen[str]]:
+        """An attach whose visitor is there."""
+        attach = subprocess.Popen([*WITHOUT_NICE, COMMAND, "attach", str(process.pid)],
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        wait_for(lambda: line_of(f"/proc/{process.pid}/status", "Threads") == "2" or
+                 attach.poll() is not None)
         try:
-            group.mkdir()
-        except OSError as error:
-            self.skipTest(f"no cgroup to be had: {error}")
-        try:
-            with hoard(16) as process:
-                (group / "cgroup.procs").write_text(str(process.pid))
-                before = vdso(process.pid)
-                (group / "cgroup.freeze").write_text("1")
-                wait_for(lambda: "frozen 1" in (group / "cgroup.events").read_text())
-                try:
-                    self.refuse(process.pid, "frozen")
-                    self.assertEqual(line_of(f"/proc/{process.pid}/status", "Threads"), "1")
-                    self.assertEqual(vdso(process.pid), before)
-                finally:
-                    (group / "cgroup.freeze").write_text("0")
-                one = json.loads(run("--json", str(process.pid)).stdout)["processes"][0]
-                self.assertGreater(one["stops"], 0, one["reason"])
+            yield attach
         finally:
-            with contextlib.suppress(OSError):
-                group.rmdir()
+            attach.kill()
+            attach.communicate()
+
+    def test_frozen_meanwhile(self) -> None:
+        """The visitor is there, and ends as soon as it may."""
+        with hoard(192) as process, freezer(process.pid) as freeze:
+            before = vdso(process.pid)
+            with self.visited(process) as attach:
+                freeze(True)
+                _, errors = attach.communicate(timeout=20)
+                if attach.returncode == 0:
+                    self.skipTest("the attach was over too soon")
+                self.assertIn("frozen", errors)
+            self.assertEqual(line_of(f"/proc/{process.pid}/status", "TracerPid"), "0")
+            self.assertEqual(vdso(process.pid), before)
+            freeze(False)
+            wait_for(lambda: line_of(f"/proc/{process.pid}/status", "Threads") == "1")
+
+    def test_frozen_meanwhile_by_the_old_freezer(self) -> None:
+        """It lets nobody stop: the command waits, but not against a signal's will."""
+        with hoard(192) as process, freezer(process.pid, old=True) as freeze:
+            with self.visited(process) as attach:
+                freeze(True)
+                time.sleep(0.5)
+                attach.send_signal(signal.SIGINT)
+                self.assertEqual(attach.wait(timeout=20), -signal.SIGINT)
+            freeze(False)
+            wait_for(lambda: line_of(f"/proc/{process.pid}/status", "Threads") == "1")
 
     def test_32_bit(self) -> None:
         # A program of four instructions: pause(), again and again.
