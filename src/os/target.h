@@ -23,7 +23,7 @@ struct bl_target {
     bool kernel;      // a thread of the kernel's
     bool other_class; // no 64-bit program of this machine
     bool thp_disabled;
-    unsigned filters; // seccomp filters; UINT_MAX: strict mode
+    unsigned filters; // seccomp filters; UINT_MAX: strict mode, or not known
     uint64_t rss;     // bytes
     char program[256];
 };

@@ -738,6 +738,23 @@ class Refused(unittest.TestCase):
             self.assertEqual(done.returncode, 3)
             self.assertEqual(json.loads(done.stdout)["processes"][0]["calls"], 0)
 
+    def test_filtered_before_linux_5_9(self) -> None:
+        """Which does not tell how many filters there are: the program's may be one more."""
+        if not ROOT or not shutil.which("setpriv") or not shutil.which("unshare"):
+            self.skipTest("needs root, setpriv and unshare")
+        filtered = [sandbox.PYTHON, "-c", sandbox.FILTERED]
+        with hoard(16, "filter", before=filtered) as process, \
+                tempfile.NamedTemporaryFile("w") as old:
+            status = f"/proc/{process.pid}/status"
+            old.writelines(line for line in Path(status).read_text().splitlines(True)
+                           if not line.startswith("Seccomp_filters"))
+            old.flush()
+            mount = ["unshare", "--mount", "sh", "-c",
+                     'mount --bind "$0" "$1" || exit 77; shift; exec "$@"', old.name, status]
+            if subprocess.run([*mount, "true"], capture_output=True, check=False).returncode:
+                self.skipTest("no mounts to be had")
+            self.refuse(process.pid, "seccomp", before=[*mount, *WITHOUT_NICE, *filtered])
+
     def test_usage(self) -> None:
         for words in ([], ["12x"], ["0"], ["1", "2"], ["--all", "3"], ["--all", "--watch"],
                       ["--user", "4"], ["--all", "--min-rss=lots"],
