@@ -101,7 +101,8 @@ int bl_attach_open(struct bl_attach *a, int pid) {
         return -1;
     }
     a->handle = bl_target_handle(pid);
-    a->outside = a->handle >= 0;
+    a->may_collapse = bl_target_may_collapse();
+    a->outside = a->handle >= 0 && a->may_collapse;
     a->may_inject = may_inject(&a->target);
     const int error = bl_backing_read(pid, &a->before, NULL, NULL);
     a->after = a->before;

@@ -60,7 +60,8 @@ static bool is_writable_area(const struct bl_mapping *m) {
 
 static void visit(const struct bl_mapping *m, void *context) {
     struct areas *areas = context;
-    uint64_t *left = areas->job->left;
+    struct bl_attach *a = areas->job;
+    const bool plain = m->rss - m->huge >= BL_HUGE_SIZE / 2;
     const struct bl_attach_area area = {
         .start = bl_align_up(m->start, BL_HUGE_SIZE),
         .end = bl_align_down(m->end, BL_HUGE_SIZE),
@@ -68,13 +69,17 @@ static void visit(const struct bl_mapping *m, void *context) {
         .to = m->end,
         .mark = areas->mark && !m->advised && !m->eligible &&
                 m->rss >= BL_HUGE_SIZE,
-        .collapse = m->rss - m->huge >= BL_HUGE_SIZE / 2,
+        .collapse = plain && a->may_collapse,
     };
     if (!is_writable_area(m) || area.start >= area.end)
         return;
     if (m->refused) {
-        left[BL_LEFT_REFUSED] += m->rss - m->huge;
+        a->left[BL_LEFT_REFUSED] += m->rss - m->huge;
         return;
+    }
+    if (plain && !a->may_collapse) {
+        a->left[BL_LEFT_FAILED] += m->rss - m->huge;
+        a->last_errno = EINVAL; // as such a kernel says
     }
     if (!area.mark && !area.collapse)
         return;

@@ -365,6 +365,10 @@ int bl_target_resident(int pid, uint64_t start, size_t units, uint16_t *own) {
     return result;
 }
 
+bool bl_target_may_collapse(void) {
+    return bl_syscall3(SYS_madvise, 0, 0, MADV_COLLAPSE) != -EINVAL;
+}
+
 void bl_target_prepare(void) {
     static char *room;
     if (!room) {

@@ -145,6 +145,14 @@ def freezer(pid: int, old: bool = False) -> Iterator[Callable[[bool], None]]:
         group.rmdir()
 
 
+# Becomes its arguments, for which the kernel knows no MADV_COLLAPSE.
+WITHOUT_COLLAPSE = sandbox.FILTERED.replace('struct.pack("HBBI", 6, 0, 0, 0x7fff0000)', """(
+    struct.pack("HBBI", 0x20, 0, 0, 0) + struct.pack("HBBI", 0x15, 0, 3, 28) +
+    struct.pack("HBBI", 0x20, 0, 0, 32) + struct.pack("HBBI", 0x15, 0, 1, 25) +
+    struct.pack("HBBI", 6, 0, 0, 0x00050016) + struct.pack("HBBI", 6, 0, 0, 0x7fff0000))
+""".rstrip()).replace('"HxxxxxxQ", 1', '"HxxxxxxQ", 6')
+
+
 class Served(unittest.TestCase):
     """Memory comes onto huge pages and the program does not notice."""
 
@@ -180,6 +188,18 @@ class Served(unittest.TestCase):
         one = self.check(WITHOUT_NICE)
         self.assertFalse(one["from_outside"])
         self.assertGreater(one["calls"], 1)
+
+    def test_before_linux_6_1(self) -> None:
+        """Nothing is asked for that the kernel does not know; the marks are all."""
+        if not ROOT or not shutil.which("setpriv"):
+            self.skipTest("needs root, to give up a right")
+        with hoard(16) as process:
+            done = run("--json", str(process.pid),
+                       before=[*WITHOUT_NICE, sandbox.PYTHON, "-c", WITHOUT_COLLAPSE])
+            one = json.loads(done.stdout)["processes"][0]
+            self.assertTrue(is_marked(process.pid))
+        self.assertEqual((done.returncode, one["calls"]), (0, one["marked_areas"]))
+        self.assertGreater(one["left"]["failed"], 8 << 20)
 
     def test_nothing_is_left_in_the_vdso(self) -> None:
         with hoard(16) as process:
