@@ -18,13 +18,13 @@ import sys
 import tempfile
 import time
 import unittest
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import sandbox
 import terminal
 from huge_pages import COLLAPSE, FAULT, refused
-from sandbox import NOBODY
+from sandbox import NOBODY, freezer, wait_for
 
 COMMAND = os.environ["BIGLEAF_COMMAND"]
 HOARD = os.environ["BIGLEAF_HOARD"]
@@ -54,14 +54,6 @@ def line_of(path: str, name: str) -> str:
 
 def state_of(pid: int) -> str:
     return line_of(f"/proc/{pid}/status", "State")[0]
-
-
-def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            raise AssertionError("it did not come about")
-        time.sleep(0.01)
 
 
 def smaps_of(pid: int) -> str:
@@ -114,35 +106,6 @@ def hoard(mebibytes: int, *kind: str,
             process.wait()
         process.stdin.close()
         process.stdout.close()
-
-
-@contextlib.contextmanager
-def freezer(pid: int, old: bool = False) -> Iterator[Callable[[bool], None]]:
-    """Freezes the process with a cgroup of its own, by version 2 or, `old`, 1."""
-    words = [line.split() for line in Path("/proc/mounts").read_text().splitlines()]
-    roots = [word[1] for word in words if (word[2] == "cgroup" and "freezer" in word[3]
-                                           if old else word[2] == "cgroup2")]
-    group = Path(roots[0] if roots else "/nowhere") / f"bigleaf-test-{os.getpid()}"
-    try:
-        group.mkdir()
-    except OSError as error:
-        raise unittest.SkipTest(f"no cgroup to be had: {error}") from error
-
-    def freeze(on: bool) -> None:
-        if old:
-            (group / "freezer.state").write_text("FROZEN" if on else "THAWED")
-            wait_for(lambda: (group / "freezer.state").read_text() != "FREEZING\n")
-        else:
-            (group / "cgroup.freeze").write_text(str(int(on)))
-            wait_for(lambda: f"frozen {int(on)}" in (group / "cgroup.events").read_text())
-
-    try:
-        (group / "cgroup.procs").write_text(str(pid))
-        yield freeze
-    finally:
-        freeze(False)
-        (group.parent / "cgroup.procs").write_text(str(pid))
-        group.rmdir()
 
 
 # Becomes its arguments, for which the kernel knows no MADV_COLLAPSE.

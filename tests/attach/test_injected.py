@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import platform
+import select
 import shutil
 import signal
 import subprocess
@@ -22,7 +23,7 @@ from pathlib import Path
 import sandbox
 import terminal
 from huge_pages import FAULT, FILE, refused
-from sandbox import NOBODY
+from sandbox import NOBODY, freezer, wait_for
 
 COMMAND = os.environ["BIGLEAF_COMMAND"]
 CALLS = os.environ["BIGLEAF_CALLS"]
@@ -308,6 +309,25 @@ int main(void) {
     puts(all[getpid()] ? "right" : "wrong"); return 0; }
 """
 
+# The child takes memory all the time, the program whenever it is asked to.
+FROZEN_C = """
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+static void take(void) {
+    const size_t n = 4 << 20;
+    char *p = mmap(0, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    *p = 1;
+    munmap(p, n); }
+int main(void) {
+    const int child = fork();
+    for (; child == 0 && getppid() != 1; take()) ;
+    printf("%d\\n", child); fflush(stdout);
+    char c;
+    while (read(0, &c, 1) == 1) { take(); puts("right"); fflush(stdout); }
+    return 0; }
+"""
+
 # 8 MiB of text and as much .bss, in a program without any libc.
 TEXT_C = """
 static volatile char zeros[8 << 20];
@@ -348,14 +368,6 @@ def field(pid: int, name: str) -> str:
         if line.startswith(name + ":"):
             return line.split(":", 1)[1].strip()
     return ""
-
-
-def wait_for(condition, seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            raise AssertionError("it did not come about")
-        time.sleep(0.01)
 
 
 @contextlib.contextmanager
@@ -603,6 +615,25 @@ class Life(unittest.TestCase):
                 process.send_signal(signal.SIGCONT)
                 time.sleep(0.002)
             self.assertEqual((process.stdout.read(), process.wait()), ("right\n", 0))
+
+    def test_child_frozen_between_the_calls_of_one(self) -> None:
+        """The others are served all the same."""
+        with compiled(FROZEN_C, "-static") as program, \
+                waiting(program, options=("--heap=injected",)) as process:
+            child = int(process.first_line)
+            try:
+                with freezer(child) as freeze:
+                    for _ in range(12):
+                        freeze(True)
+                        process.stdin.write("g")
+                        process.stdin.flush()
+                        ready, _, _ = select.select([process.stdout], [], [], 20)
+                        self.assertTrue(ready)
+                        self.assertEqual(process.stdout.readline(), "right\n")
+                        freeze(False)
+                        time.sleep(0.02)
+            finally:
+                os.kill(child, signal.SIGKILL)
 
     def test_under_a_filter_of_its_own(self) -> None:
         """It is served no more, since the filter may not know our calls, and that is told."""
