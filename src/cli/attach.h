@@ -47,6 +47,7 @@ struct bl_attach {
     int claim;
     bool outside;       // collapses from outside
     bool may_inject;    // const
+    bool may_collapse;  // const
     unsigned shortages; // refusals in a row
     char *wrong;        // why it went no further; NULL: nothing
     bool passing;       // and that may be otherwise later

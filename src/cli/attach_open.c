@@ -10,6 +10,7 @@
 #include "os/os.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,7 +73,8 @@ static char *refusal(const struct bl_target *t) {
 static bool may_inject(const struct bl_target *t) {
     struct bl_target own;
     return t->filters == 0 ||
-           (bl_target_read(getpid(), &own) == 0 && t->filters <= own.filters);
+           (t->filters != UINT_MAX && bl_target_read(getpid(), &own) == 0 &&
+            t->filters <= own.filters);
 }
 
 void bl_attach_unseen(struct bl_attach *a, int error) {
@@ -99,7 +101,8 @@ int bl_attach_open(struct bl_attach *a, int pid) {
         return -1;
     }
     a->handle = bl_target_handle(pid);
-    a->outside = a->handle >= 0;
+    a->may_collapse = bl_target_may_collapse();
+    a->outside = a->handle >= 0 && a->may_collapse;
     a->may_inject = may_inject(&a->target);
     const int error = bl_backing_read(pid, &a->before, NULL, NULL);
     a->after = a->before;

@@ -60,7 +60,8 @@ static bool is_writable_area(const struct bl_mapping *m) {
 
 static void visit(const struct bl_mapping *m, void *context) {
     struct areas *areas = context;
-    uint64_t *left = areas->job->left;
+    struct bl_attach *a = areas->job;
+    const bool plain = m->rss - m->huge >= BL_HUGE_SIZE / 2;
     const struct bl_attach_area area = {
         .start = bl_align_up(m->start, BL_HUGE_SIZE),
         .end = bl_align_down(m->end, BL_HUGE_SIZE),
@@ -68,13 +69,17 @@ static void visit(const struct bl_mapping *m, void *context) {
         .to = m->end,
         .mark = areas->mark && !m->advised && !m->eligible &&
                 m->rss >= BL_HUGE_SIZE,
-        .collapse = m->rss - m->huge >= BL_HUGE_SIZE / 2,
+        .collapse = plain && a->may_collapse,
     };
     if (!is_writable_area(m) || area.start >= area.end)
         return;
     if (m->refused) {
-        left[BL_LEFT_REFUSED] += m->rss - m->huge;
+        a->left[BL_LEFT_REFUSED] += m->rss - m->huge;
         return;
+    }
+    if (plain && !a->may_collapse) {
+        a->left[BL_LEFT_FAILED] += m->rss - m->huge;
+        a->last_errno = EINVAL; // as such a kernel says
     }
     if (!area.mark && !area.collapse)
         return;
@@ -115,6 +120,18 @@ static const char *no_visitor(enum bl_hold_result result) {
     return NULL;
 }
 
+// There is no visitor, or it makes no call.
+static void note_no_visitor(struct bl_attach *a, enum bl_hold_result result) {
+    const char *why = no_visitor(result);
+    if (why)
+        wrong(a, why);
+    else
+        a->ended = true;
+    a->passing = result == BL_HOLD_AGAIN || result == BL_HOLD_DEEP ||
+                 result == BL_HOLD_STOPPED || result == BL_HOLD_BUSY ||
+                 result == BL_HOLD_STUCK || result == BL_HOLD_FROZEN;
+}
+
 // Lets a visitor in, if none is there: the one stop of a round.
 static bool has_visitor(struct bl_attach *a) {
     if (a->visited)
@@ -127,17 +144,9 @@ static bool has_visitor(struct bl_attach *a) {
     const enum bl_hold_result result =
         bl_visitor_begin(&a->visitor, a->target.pid);
     a->visited = result == BL_HOLD_OK;
-    if (a->visited)
-        return true;
-    const char *why = no_visitor(result);
-    if (why)
-        wrong(a, why);
-    else
-        a->ended = true;
-    a->passing = result == BL_HOLD_AGAIN || result == BL_HOLD_DEEP ||
-                 result == BL_HOLD_STOPPED || result == BL_HOLD_BUSY ||
-                 result == BL_HOLD_STUCK || result == BL_HOLD_FROZEN;
-    return false;
+    if (!a->visited)
+        note_no_visitor(a, result);
+    return a->visited;
 }
 
 // By the visitor. The kernel's result.
@@ -146,11 +155,12 @@ static int advise(struct bl_attach *a, uint64_t at, uint64_t bytes,
     long result = 0;
     if (!has_visitor(a))
         return -ESRCH;
-    if (!bl_visitor_madvise(&a->visitor, at, bytes, advice, &result)) {
-        a->ended = true;
-        return -ESRCH;
-    }
-    return (int)result;
+    const enum bl_hold_result made =
+        bl_visitor_madvise(&a->visitor, at, bytes, advice, &result);
+    if (made == BL_HOLD_OK)
+        return (int)result;
+    note_no_visitor(a, made);
+    return -ESRCH;
 }
 
 static void mark(struct bl_attach *a, const struct areas *areas) {

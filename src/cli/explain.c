@@ -147,6 +147,15 @@ static const char *own_heap_reason(const struct bl_result *r,
     return "";
 }
 
+static const char *unadvised_heap_reason(const struct bl_result *r) {
+    if (r->mechanism == BL_MECHANISM_TUNABLE)
+        return "an arena of threads, which the tunable does not reach; "
+               "--heap=injected does";
+    return r->keeper_filtered
+               ? "asked for under a seccomp filter of the program's own"
+               : "nobody advised huge pages here";
+}
+
 static const char *unadvised_reason(const struct bl_result *r,
                                     enum bl_region region) {
     switch (region) {
@@ -160,10 +169,7 @@ static const char *unadvised_reason(const struct bl_result *r,
     case BL_REGION_OTHER:
         return "the program maps this for itself, past malloc";
     case BL_REGION_HEAP:
-        return r->mechanism == BL_MECHANISM_TUNABLE
-                   ? "an arena of threads, which the tunable does not reach; "
-                     "--heap=injected does"
-                   : "nobody advised huge pages here";
+        return unadvised_heap_reason(r);
     case BL_REGIONS:
         break;
     }
@@ -251,6 +257,10 @@ void bl_explain(const struct bl_result *r, struct bl_fallbacks *out) {
     const char *general = general_reason(r, bl_machine_thp_mode());
     if (r->mechanism_failed)
         add(out, BL_REGION_HEAP, r->argv[0], 0, r->mechanism_why);
+    if (r->keeper_filtered)
+        add(out, BL_REGION_HEAP, r->argv[0], 0,
+            "served up to where it, or what it started, set a seccomp filter, "
+            "which might end it for a call of ours");
     if (r->pages && strcmp(r->pages, "hugetlb") == 0 && r->pool_refusals)
         add(out, BL_REGION_HEAP, "hugetlb pool", 0,
             "it had too few free pages; THP served instead");

@@ -19,6 +19,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct kept {
     int tid;
@@ -28,9 +29,8 @@ struct kept {
 };
 
 struct keeper {
-    int program;      // its first process
-    unsigned filters; // that it is under from the beginning, ours among them
-    bool noted;       // what was done for it
+    int program; // its first process
+    bool noted;  // what was done for it
     struct kept *at;
     size_t count;
     struct bl_inject_count made;
@@ -163,19 +163,16 @@ static bool is_left_alone(int pid) {
     return w.off || (w.runtime && has_loader(pid));
 }
 
-static unsigned filters_of(int pid) {
-    struct bl_target now;
-    return bl_target_read(pid, &now) == 0 ? now.filters : 0;
-}
-
 static void take_exec(struct keeper *k, const struct bl_trap *e) {
+    const struct kept *was = find(k, e->other);
+    const bool filtered = was && was->space && was->space->filtered;
     if (e->other != e->tid)
         forget(k, e->other);
     struct kept *t = find_or_add(k, e->tid);
     let_go_children(k, e->tid);
     leave_space(t);
-    t->space =
-        new_space(is_left_alone(e->tid) || filters_of(e->tid) > k->filters);
+    t->space = new_space(filtered || is_left_alone(e->tid));
+    t->space->filtered = filtered;
     bl_trap_pass(e->tid);
 }
 
@@ -193,12 +190,15 @@ static void note(const char *reason, const struct bl_inject_count *made) {
     bl_json_u64(&j, "calls", made->calls);
     bl_json_u64(&j, "answered", made->answered);
     bl_json_u64(&j, "moves", made->moves);
+    bl_json_u64(&j, "filtered", made->filtered);
     bl_json_u64(&j, "cpu_us", bl_cpu_us());
     bl_json_close(&j, '}');
     fputc('\n', out);
     fclose(out);
 }
 
+// With the program ends what is said for it: who reads its messages to their
+// end does not wait for children that it has left behind.
 static void take_end(struct keeper *k, int tid) {
     let_go_children(k, tid);
     forget(k, tid);
@@ -206,6 +206,7 @@ static void take_end(struct keeper *k, int tid) {
         return;
     note(NULL, &k->made);
     k->noted = true;
+    bl_os_close(STDERR_FILENO);
 }
 
 static void take(struct keeper *k, const struct bl_trap *e);
@@ -213,7 +214,7 @@ static void take(struct keeper *k, const struct bl_trap *e);
 static void take_call(struct keeper *k, int tid) {
     struct kept *t = find(k, tid);
     struct bl_trap_call call;
-    if (!t || !t->space || t->space->idle) {
+    if (!t || !t->space) {
         bl_trap_pass(tid);
     } else if (!bl_inject_serve(t->space, tid, &k->made, &call)) {
         struct bl_trap next;
@@ -300,7 +301,6 @@ void bl_inject_keep(struct bl_trace *held) {
         bl_inject_note("the kernel refused the filter that traps its calls");
         return;
     }
-    k.filters = filters_of(k.program);
     find_or_add(&k, k.program)->space = new_space(false);
     while (bl_trap_next(&e))
         take(&k, &e);

@@ -2,7 +2,7 @@
 //
 // The heap of a program that no preload reaches. A process of ours, the
 // *keeper*, traces the program from its first instruction to its end, children
-// and all, and serves its memory calls, which alone stop it (os/trap.h):
+// and all, and serves its memory calls, which stop it (os/trap.h):
 //
 // - the break moves in steps of 2 MiB ahead of what the program asked for, and
 //   the program is told what it asked for;
@@ -38,8 +38,8 @@ struct bl_inject_gap {
 // One per memory: threads and vfork's children share it.
 struct bl_inject_space {
     unsigned users;
-    bool idle; // not served: the runtime is in it, was switched off, or it has
-               // put itself under a seccomp filter
+    bool idle; // not served: the runtime is in it or was switched off, or it is
+    bool filtered;      // under a seccomp filter of its own, as what it becomes
     uint64_t asked;     // the break that the program knows; 0: not yet known
     uint64_t real;      // the break that the kernel knows
     uint64_t next;      // where the next large mapping goes
@@ -65,6 +65,7 @@ struct bl_inject_count {
     uint64_t calls;
     uint64_t answered; // of these, those that needed no kernel
     uint64_t moves;    // mappings that moved
+    uint64_t filtered; // programs served no more, for their seccomp filters
 };
 
 // What a call of the kernel gave is an error.

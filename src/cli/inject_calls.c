@@ -376,11 +376,30 @@ static long serve_remap(struct bl_inject_space *s, struct bl_trap_call *c,
     return got;
 }
 
+// It may end the program for a call of ours. (One that the kernel refuses does
+// not: libraries ask so what it knows.)
+static void note_filter(struct bl_inject_space *s,
+                        struct bl_inject_count *count) {
+    count->filtered += !s->idle;
+    s->idle = s->filtered = true;
+}
+
 bool bl_inject_serve(struct bl_inject_space *s, int tid,
                      struct bl_inject_count *count, struct bl_trap_call *c) {
     long result;
     if (!bl_trap_read(tid, c))
         return true;
+    const bool makes = c->number == BL_TRAP_MAKE;
+    if (makes || c->number == BL_TRAP_FILTER) {
+        const long made = bl_trap_run(c);
+        if (!makes && made >= 0)
+            note_filter(s, count);
+        return false;
+    }
+    if (s->idle) {
+        bl_trap_pass(tid);
+        return true;
+    }
     count->calls++;
     switch (c->number) {
     case BL_TRAP_BRK:
@@ -401,10 +420,7 @@ bool bl_inject_serve(struct bl_inject_space *s, int tid,
         bl_trap_pass(tid);
         return true;
     case BL_TRAP_FILTER:
-        // It may end the program for a call of ours.
-        s->idle = true;
-        bl_trap_pass(tid);
-        return true;
+    case BL_TRAP_MAKE:
     case BL_TRAP_OTHER:
     default:
         bl_trap_pass(tid);

@@ -53,6 +53,7 @@ struct bl_result {
     double wall, user, system; // seconds
     double keeper;             // and of the keeper's processor time
     uint64_t keeper_calls;     // that it served
+    uint64_t keeper_filtered;  // programs that it had to leave at a filter
     uint64_t largest_rss;      // of the largest process, bytes, without hugetlb
     uint64_t peak_rss;         // bytes, hugetlb counted in
     uint64_t minor_faults, major_faults;

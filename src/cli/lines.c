@@ -130,6 +130,7 @@ static void take_injection(struct bl_result *result, const char *line) {
     uint64_t cpu_us = 0;
     bl_json_get_u64(line, "cpu_us", &cpu_us);
     bl_json_get_u64(line, "calls", &result->keeper_calls);
+    bl_json_get_u64(line, "filtered", &result->keeper_filtered);
     result->keeper = (double)cpu_us / 1e6;
     if (!reason || result->mechanism != BL_MECHANISM_INJECTED) {
         free(reason);

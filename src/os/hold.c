@@ -27,7 +27,6 @@ uint64_t bl_hold_now_ns(void) {
 #include <sys/wait.h>
 
 #define STOP_WAIT_MS 1000
-#define FOREVER_MS ((uint64_t)1 << 40)
 #define DEEP_TRIES 20       // of 10 ms each
 #define TRIES 300           // of 1 ms each
 #define LONG_MODE_CODE 0x33 // the code segment of 64-bit programs
@@ -154,11 +153,28 @@ static int await(int pid, int tid, int *status, uint64_t ms) {
     }
 }
 
-enum bl_hold_result bl_hold_wait(struct bl_hold *h, int *status) {
-    const int got = await(h->pid, h->tid, status, STOP_WAIT_MS);
-    if (got == 0)
-        return BL_HOLD_FROZEN;
-    return got > 0 && WIFSTOPPED(*status) ? BL_HOLD_OK : BL_HOLD_GONE;
+// What asks this command to end ends it here: threads that it leaves go on by
+// themselves.
+static void heed_ends(void) {
+    sigset_t ends;
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGINT);
+    sigaddset(&ends, SIGTERM);
+    sigaddset(&ends, SIGHUP);
+    sigprocmask(SIG_UNBLOCK, &ends, NULL);
+    sigprocmask(SIG_BLOCK, &ends, NULL);
+}
+
+bool bl_hold_await(int pid, int tid, int *status, bool *asked) {
+    int got;
+    while ((got = await(pid, tid, status, STOP_WAIT_MS)) == 0) {
+        if (*asked)
+            heed_ends();
+        else
+            ptrace(PTRACE_INTERRUPT, tid, 0, 0);
+        *asked = true;
+    }
+    return got > 0 && WIFSTOPPED(*status);
 }
 
 // The thread has ended, which is not to say that the process has. Seen to its
@@ -323,9 +339,10 @@ void bl_hold_lost(struct bl_hold *h) {
 
 bool bl_hold_settle(struct bl_hold *h, int *signal) {
     int status = 0;
+    bool asked = true;
     if (ptrace(PTRACE_INTERRUPT, h->tid, 0, 0) != 0 ||
         ptrace(PTRACE_CONT, h->tid, 0, 0) != 0 ||
-        await(h->pid, h->tid, &status, FOREVER_MS) <= 0 || !WIFSTOPPED(status))
+        !bl_hold_await(h->pid, h->tid, &status, &asked))
         return false;
     *signal = status >> 16 ? 0 : WSTOPSIG(status);
     return true;

@@ -56,9 +56,11 @@ bool bl_hold_any_within(int pid, uint64_t start, uint64_t bytes);
 // Until then nobody is held.
 bool bl_hold_has_let_go(void);
 
-// Waits for its next stop, at most for a second: OK, FROZEN, or GONE where it
-// has ended.
-enum bl_hold_result bl_hold_wait(struct bl_hold *h, int *status);
+// Waits for the next stop of a thread that is traced; false: it has ended. A
+// frozen cgroup holds a thread on its way out of the kernel, but one that is
+// asked to stop there does: where it takes more than a second, it is (`asked`).
+// Where that does not help, a signal may end this command.
+bool bl_hold_await(int pid, int tid, int *status, bool *asked);
 // Brings the thread from the end of a system call on to such a stop, without
 // an instruction of its own. `signal`: it came in between. False: it has ended.
 bool bl_hold_settle(struct bl_hold *h, int *signal);

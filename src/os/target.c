@@ -104,6 +104,18 @@ static bool is_kernel_thread(int pid) {
            (flags_of(text) & KERNEL_THREAD);
 }
 
+// How many there are the kernel tells since Linux 5.9. Before, who may gain no
+// privilege may have set one more than it was born with: without privilege that
+// takes this promise.
+static unsigned filters_of(const char *text) {
+    const uint64_t mode = number_of(text, "Seccomp:");
+    if (mode != 2)
+        return mode ? UINT_MAX : 0;
+    if (value_of(text, "Seccomp_filters:"))
+        return (unsigned)number_of(text, "Seccomp_filters:");
+    return number_of(text, "NoNewPrivs:") ? UINT_MAX : 1;
+}
+
 int bl_target_read(int pid, struct bl_target *out) {
     char path[BL_PROC_PATH];
     char text[BL_STATUS_BYTES];
@@ -125,13 +137,7 @@ int bl_target_read(int pid, struct bl_target *out) {
         out->state = 'X'; // it gives its memory back, which takes time
     const char *thp = value_of(text, "THP_enabled:");
     out->thp_disabled = thp && *thp == '0';
-    const uint64_t mode = number_of(text, "Seccomp:");
-    if (mode == 1)
-        out->filters = UINT_MAX;
-    else if (mode)
-        out->filters = value_of(text, "Seccomp_filters:")
-                           ? (unsigned)number_of(text, "Seccomp_filters:")
-                           : 1;
+    out->filters = filters_of(text);
     read_program(out);
     return 0;
 }
@@ -358,6 +364,10 @@ int bl_target_resident(int pid, uint64_t start, size_t units, uint16_t *own) {
     drop_huge(fd, start, units, own);
     bl_os_close(fd);
     return result;
+}
+
+bool bl_target_may_collapse(void) {
+    return bl_syscall3(SYS_madvise, 0, 0, MADV_COLLAPSE) != -EINVAL;
 }
 
 void bl_target_prepare(void) {

@@ -23,7 +23,7 @@ struct bl_target {
     bool kernel;      // a thread of the kernel's
     bool other_class; // no 64-bit program of this machine
     bool thp_disabled;
-    unsigned filters; // seccomp filters; UINT_MAX: strict mode
+    unsigned filters; // seccomp filters; UINT_MAX: strict mode, or not known
     uint64_t rss;     // bytes
     char program[256];
 };
@@ -73,6 +73,8 @@ bool bl_target_has_thread(int pid, const char *name);
 // 0 or -errno.
 int bl_target_resident(int pid, uint64_t start, size_t units, uint16_t *own);
 
+// Whether the kernel knows MADV_COLLAPSE.
+bool bl_target_may_collapse(void);
 // Has the kernel find a huge page, back it and put it back, and empty its
 // queues of fresh pages (which a collapse waits for), here and now, so that the
 // next collapse on this processor finds that done.

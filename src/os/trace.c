@@ -38,6 +38,8 @@
 #define RUN_BATCH (-1)
 
 _Static_assert(sizeof(struct user_regs_struct) <= 256, "registers fit");
+_Static_assert(SYS_fork == SYS_clone + 1 && SYS_vfork == SYS_clone + 2,
+               "one after the other");
 
 static struct user_regs_struct saved(const struct bl_trace *t) {
     struct user_regs_struct r;
@@ -354,10 +356,14 @@ long bl_trace_advise(struct bl_trace *t, uint64_t at, uint64_t bytes) {
 // let a call through and trap it.
 static const struct sock_filter trap_filter[] = {
     LOAD(FIELD(arch)),
-    EQUAL(AUDIT_ARCH_X86_64, 0, 30),
+    EQUAL(AUDIT_ARCH_X86_64, 0, 33),
     LOAD(FIELD(nr)),
-    EQUAL(SYS_brk, 29, 0),
-    EQUAL(SYS_mremap, 28, 0),
+    EQUAL(SYS_brk, 32, 0),
+    EQUAL(SYS_mremap, 31, 0),
+    // What makes threads and processes: clone, fork, vfork; clone3.
+    AT_LEAST(SYS_clone, 0, 1),
+    AT_LEAST(SYS_vfork + 1, 0, 29),
+    EQUAL(SYS_clone3, 28, 0),
     // A filter of the program's own, or strict mode?
     EQUAL(SYS_prctl, 0, 2),
     LOAD(FIELD(args[0])),

@@ -63,8 +63,9 @@ int bl_trace_await_exec(int pid, struct bl_trace *out);
 void bl_trace_release(struct bl_trace *t);
 // Lets it run on, traced, and with these calls trapped (os/trap.h): brk,
 // mremap, mmap of plain heap and of much anonymous memory, mmap and munmap
-// among the slots, and what sets a seccomp filter. -errno, and it is still
-// held: the kernel has no filters, or another one forbids it.
+// among the slots; what makes threads and processes, and what sets a seccomp
+// filter. -errno, and it is still held: the kernel has no filters, or another
+// one forbids it.
 #define BL_TRACE_SLOTS_LOW ((uint64_t)0x600000000000)
 #define BL_TRACE_SLOTS_HIGH ((uint64_t)0x700000000000)
 int bl_trace_release_trapped(struct bl_trace *t);

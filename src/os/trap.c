@@ -14,6 +14,7 @@
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #define SYSCALL_STOP (SIGTRAP | 0x80)
 #define INSTRUCTION 2 // bytes of `syscall`
@@ -23,21 +24,37 @@
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
+// Of the call by which a thread makes another one or a process.
+static uint64_t clone_flags(int tid, const struct user_regs_struct *r) {
+    switch (r->orig_rax) {
+    case SYS_vfork:
+        return CLONE_VM;
+    case SYS_clone:
+        return r->rdi;
+    case SYS_clone3:
+        return (uint64_t)ptrace(PTRACE_PEEKDATA, tid, r->rdi, 0);
+    default:
+        return 0;
+    }
+}
+
+static void set_clone_flags(int tid, uint64_t flags) {
+    struct user_regs_struct r;
+    if (ptrace(PTRACE_GETREGS, tid, 0, &r) != 0)
+        return;
+    if (r.orig_rax == SYS_clone3) {
+        ptrace(PTRACE_POKEDATA, tid, r.rdi, flags);
+    } else {
+        r.rdi = flags;
+        ptrace(PTRACE_SETREGS, tid, 0, &r);
+    }
+}
+
 // Whether what a thread has just made lives in the same memory.
 static bool made_in_same_memory(int tid) {
     struct user_regs_struct r;
-    if (ptrace(PTRACE_GETREGS, tid, 0, &r) != 0)
-        return false;
-    switch (r.orig_rax) {
-    case SYS_vfork:
-        return true;
-    case SYS_clone:
-        return (r.rdi & CLONE_VM) != 0;
-    case SYS_clone3:
-        return (ptrace(PTRACE_PEEKDATA, tid, r.rdi, 0) & CLONE_VM) != 0;
-    default:
-        return false;
-    }
+    return ptrace(PTRACE_GETREGS, tid, 0, &r) == 0 &&
+           (clone_flags(tid, &r) & CLONE_VM);
 }
 
 static int event_number(int tid) {
@@ -127,12 +144,32 @@ static struct told wait_for_told(int tid) {
     return t;
 }
 
+// Of any thread; `slow` is asked to stop after a second. It does so also where
+// its cgroup is frozen, and else when its call is made.
+static struct told hurry(int slow) {
+    const struct timespec second = {1, 0};
+    struct told t = {0};
+    sigset_t child;
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &child, NULL);
+    while ((t.tid = waitpid(-1, &t.status, __WALL | WNOHANG)) == 0) {
+        if (sigtimedwait(&child, NULL, &second) < 0 && errno == EAGAIN) {
+            ptrace(PTRACE_INTERRUPT, slow, 0, 0);
+            return wait_for_told(-1);
+        }
+    }
+    return t;
+}
+
 // Not for the thread alone: the end of a program's first thread is told only
-// after that of all others has been.
+// after that of all others has been. And where others wait, not for long.
 static bool wait_for(int tid, int *status) {
     for (;;) {
         const bool room = have_room();
-        const struct told t = wait_for_told(room ? -1 : tid);
+        const struct told t = !room                    ? wait_for_told(tid)
+                              : told_first == told_end ? wait_for_told(-1)
+                                                       : hurry(tid);
         *status = t.status;
         if (t.tid == tid || t.tid < 0)
             return t.tid == tid;
@@ -171,6 +208,11 @@ static enum bl_trap_number number_of(uint64_t call) {
     case SYS_prctl:
     case SYS_seccomp:
         return BL_TRAP_FILTER;
+    case SYS_clone:
+    case SYS_clone3:
+    case SYS_fork:
+    case SYS_vfork:
+        return BL_TRAP_MAKE;
     default:
         return BL_TRAP_OTHER;
     }
@@ -345,6 +387,26 @@ int bl_trap_zero(const struct bl_trap_call *c, uint64_t at, uint64_t bytes) {
         done += n;
     }
     return 0;
+}
+
+long bl_trap_run(struct bl_trap_call *c) {
+    struct user_regs_struct r = saved(c);
+    const uint64_t flags = clone_flags(c->tid, &r);
+    const bool hidden = (flags & CLONE_UNTRACED) != 0;
+    if (hidden)
+        set_clone_flags(c->tid, flags & ~(uint64_t)CLONE_UNTRACED);
+    ptrace(PTRACE_SYSCALL, c->tid, 0, 0);
+    c->away = true;
+    if (!wait_for(c->tid, &c->status)) {
+        c->status = 0;
+        return -EINTR;
+    }
+    if (hidden)
+        set_clone_flags(c->tid, flags);
+    const bool ends =
+        WIFSTOPPED(c->status) && WSTOPSIG(c->status) == SYSCALL_STOP;
+    return ends && ptrace(PTRACE_GETREGS, c->tid, 0, &r) == 0 ? (long)r.rax
+                                                              : -EINTR;
 }
 
 void bl_trap_answer(struct bl_trap_call *c, long result) {

@@ -47,6 +47,7 @@ enum bl_trap_number {
     BL_TRAP_UNMAP,
     BL_TRAP_REMAP,
     BL_TRAP_FILTER, // sets a seccomp filter, or strict mode
+    BL_TRAP_MAKE,   // makes a thread or a process
     BL_TRAP_OTHER
 };
 
@@ -87,6 +88,11 @@ long bl_trap_empty(struct bl_trap_call *c, uint64_t at, uint64_t bytes);
 // Writes zeros. 0 or -errno.
 int bl_trap_zero(const struct bl_trap_call *c, uint64_t at, uint64_t bytes);
 long bl_trap_advise(struct bl_trap_call *c, uint64_t at, uint64_t bytes);
+
+// Lets a call be made as it was meant and waits for its end, or for the thread
+// or process that it makes; traced that is, whatever the program says
+// (CLONE_UNTRACED). The kernel's result; the call is away.
+long bl_trap_run(struct bl_trap_call *c);
 
 // The program sees this result and goes on. What came in between, if `away`,
 // is still to be taken; with -EINTR as well, the program makes its call anew.

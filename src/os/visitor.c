@@ -224,12 +224,6 @@ static bool go_on(int tid, int status) {
     return ptrace(PTRACE_SYSCALL, tid, 0, (long)(pass ? signal : 0)) == 0;
 }
 
-// To its next stop; false: it has ended.
-static bool run_on(int tid, int *status) {
-    return go_on(tid, *status) && waitpid(tid, status, __WALL) > 0 &&
-           WIFSTOPPED(*status);
-}
-
 // SIGSTOP came while the kernel was in clone: it is taken first.
 static bool begins_anew(int tid) {
     struct user_regs_struct r;
@@ -246,25 +240,14 @@ static enum bl_hold_result turn_back(struct bl_visitor *v, int signal,
     return why;
 }
 
-// False: it has ended. A frozen cgroup holds a thread on its way out of the
-// kernel, but one that is asked to stop there does.
-static bool await_stop(struct bl_visitor *v, int *status, bool *asked) {
-    enum bl_hold_result result;
-    while ((result = bl_hold_wait(&v->hold, status)) == BL_HOLD_FROZEN) {
-        if (!*asked)
-            ptrace(PTRACE_INTERRUPT, v->hold.tid, 0, 0);
-        *asked = true;
-    }
-    return result == BL_HOLD_OK;
-}
-
 // Has the held thread run the stub up to the end of clone.
 static enum bl_hold_result run_stub(struct bl_visitor *v) {
     const int tid = v->hold.tid;
     int status = W_STOPCODE(SYSCALL_STOP);
     bool asked = false;
     for (unsigned stops = 0; stops < STUB_STOPS;) {
-        if (!go_on(tid, status) || !await_stop(v, &status, &asked)) {
+        if (!go_on(tid, status) ||
+            !bl_hold_await(v->pid, tid, &status, &asked)) {
             bl_hold_lost(&v->hold);
             return BL_HOLD_GONE;
         }
@@ -325,41 +308,55 @@ static enum bl_hold_result clone_visitor(struct bl_visitor *v) {
 
 // It has been killed, with the program. Seen to its end: the program's own
 // parent waits for that.
-static bool lost(struct bl_visitor *v) {
+static void lost(struct bl_visitor *v) {
     int status;
     while (waitpid(v->tid, &status, __WALL) > 0 && WIFSTOPPED(status))
         ;
     v->tid = 0;
-    return false;
+}
+
+// To its next stop.
+static enum bl_hold_result run_on(const struct bl_visitor *v, int *status) {
+    bool asked = false;
+    if (!go_on(v->tid, *status) ||
+        !bl_hold_await(v->pid, v->tid, status, &asked))
+        return BL_HOLD_GONE;
+    return asked && *status >> 16 == PTRACE_EVENT_STOP ? BL_HOLD_FROZEN
+                                                       : BL_HOLD_OK;
 }
 
 // Runs into a system call and out of it.
-static bool run_call(int tid) {
+static enum bl_hold_result run_call(const struct bl_visitor *v) {
     int status = W_STOPCODE(SYSCALL_STOP);
-    for (unsigned stops = 0; stops < 2;) {
-        if (!run_on(tid, &status))
-            return false;
+    enum bl_hold_result result = BL_HOLD_OK;
+    for (unsigned stops = 0; stops < 2 && result == BL_HOLD_OK;) {
+        result = run_on(v, &status);
         stops += WSTOPSIG(status) == SYSCALL_STOP;
     }
-    return true;
+    return result;
 }
 
-static bool call(struct bl_visitor *v, long number, uint64_t a, uint64_t b,
-                 uint64_t c, long *result) {
+static enum bl_hold_result call(struct bl_visitor *v, long number, uint64_t a,
+                                uint64_t b, uint64_t c, long *out) {
     struct user_regs_struct r;
-    if (ptrace(PTRACE_GETREGS, v->tid, 0, &r) != 0)
-        return lost(v);
-    r.rip = v->visit;
-    r.rax = (unsigned long long)number;
-    r.orig_rax = (unsigned long long)-1;
-    r.rdi = a;
-    r.rsi = b;
-    r.rdx = c;
-    if (ptrace(PTRACE_SETREGS, v->tid, 0, &r) != 0 || !run_call(v->tid) ||
-        ptrace(PTRACE_GETREGS, v->tid, 0, &r) != 0)
-        return lost(v);
-    *result = (long)r.rax;
-    return true;
+    enum bl_hold_result result = BL_HOLD_GONE;
+    if (ptrace(PTRACE_GETREGS, v->tid, 0, &r) == 0) {
+        r.rip = v->visit;
+        r.rax = (unsigned long long)number;
+        r.orig_rax = (unsigned long long)-1;
+        r.rdi = a;
+        r.rsi = b;
+        r.rdx = c;
+        if (ptrace(PTRACE_SETREGS, v->tid, 0, &r) == 0)
+            result = run_call(v);
+    }
+    if (result == BL_HOLD_OK && ptrace(PTRACE_GETREGS, v->tid, 0, &r) != 0)
+        result = BL_HOLD_GONE;
+    if (result == BL_HOLD_OK)
+        *out = (long)r.rax;
+    if (result == BL_HOLD_GONE)
+        lost(v);
+    return result;
 }
 
 _Static_assert(sizeof(cpu_set_t) <= sizeof((struct bl_visitor *)0)->processors,
@@ -396,9 +393,7 @@ static enum bl_hold_result receive(struct bl_visitor *v) {
         return BL_HOLD_GONE;
     }
     share_processor(v);
-    return call(v, SYS_prctl, PR_SET_NAME, v->stub + NAME, 0, &got)
-               ? BL_HOLD_OK
-               : BL_HOLD_GONE;
+    return call(v, SYS_prctl, PR_SET_NAME, v->stub + NAME, 0, &got);
 }
 
 // One that was made, but whose maker has come to its end meanwhile.
@@ -407,6 +402,31 @@ static void dismiss(struct bl_visitor *v) {
     if (v->tid && waitpid(v->tid, &status, __WALL) > 0 && WIFSTOPPED(status))
         ptrace(PTRACE_DETACH, v->tid, 0, 0);
     v->tid = 0;
+}
+
+// By an instruction of the vdso's own, for the stub goes first. One that is
+// frozen is left to do it when it may.
+void bl_visitor_end(struct bl_visitor *v) {
+    struct user_regs_struct r;
+    int status = W_STOPCODE(SYSCALL_STOP);
+    enum bl_hold_result result = BL_HOLD_OK;
+    if (v->tid && ptrace(PTRACE_GETREGS, v->tid, 0, &r) == 0) {
+        r.rip = v->system_call;
+        r.rax = SYS_exit;
+        r.orig_rax = (unsigned long long)-1;
+        r.rdi = 0;
+        if (ptrace(PTRACE_SETREGS, v->tid, 0, &r) == 0)
+            clear(v->tid, v->stub);
+        while (result == BL_HOLD_OK)
+            result = run_on(v, &status);
+    }
+    if (result == BL_HOLD_FROZEN)
+        ptrace(PTRACE_DETACH, v->tid, 0, 0);
+    else if (v->tid)
+        lost(v);
+    v->tid = 0;
+    leave_processor(v);
+    bl_file_restore_signals(v->signals);
 }
 
 enum bl_hold_result bl_visitor_begin(struct bl_visitor *v, int pid) {
@@ -425,38 +445,18 @@ enum bl_hold_result bl_visitor_begin(struct bl_visitor *v, int pid) {
     }
     if (result == BL_HOLD_OK)
         result = receive(v);
-    if (result != BL_HOLD_OK) {
+    else
         dismiss(v);
-        leave_processor(v);
-        bl_file_restore_signals(v->signals);
-    }
+    if (result != BL_HOLD_OK)
+        bl_visitor_end(v);
     return result;
 }
 
-bool bl_visitor_madvise(struct bl_visitor *v, uint64_t at, uint64_t bytes,
-                        int advice, long *result) {
+enum bl_hold_result bl_visitor_madvise(struct bl_visitor *v, uint64_t at,
+                                       uint64_t bytes, int advice,
+                                       long *result) {
     v->calls++;
     return call(v, SYS_madvise, at, bytes, (uint64_t)advice, result);
-}
-
-// By an instruction of the vdso's own, for the stub goes first.
-void bl_visitor_end(struct bl_visitor *v) {
-    struct user_regs_struct r;
-    int status = W_STOPCODE(SYSCALL_STOP);
-    if (v->tid && ptrace(PTRACE_GETREGS, v->tid, 0, &r) == 0) {
-        r.rip = v->system_call;
-        r.rax = SYS_exit;
-        r.orig_rax = (unsigned long long)-1;
-        r.rdi = 0;
-        if (ptrace(PTRACE_SETREGS, v->tid, 0, &r) == 0)
-            clear(v->tid, v->stub);
-        while (run_on(v->tid, &status))
-            ;
-    }
-    if (v->tid)
-        lost(v);
-    leave_processor(v);
-    bl_file_restore_signals(v->signals);
 }
 
 #else
@@ -466,14 +466,15 @@ enum bl_hold_result bl_visitor_begin(struct bl_visitor *v, int pid) {
     return BL_HOLD_UNFIT;
 }
 
-bool bl_visitor_madvise(struct bl_visitor *v, uint64_t at, uint64_t bytes,
-                        int advice, long *result) {
+enum bl_hold_result bl_visitor_madvise(struct bl_visitor *v, uint64_t at,
+                                       uint64_t bytes, int advice,
+                                       long *result) {
     (void)v;
     (void)at;
     (void)bytes;
     (void)advice;
     *result = 0;
-    return false;
+    return BL_HOLD_GONE;
 }
 
 void bl_visitor_end(struct bl_visitor *v) { v->tid = 0; }

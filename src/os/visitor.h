@@ -38,10 +38,11 @@ struct bl_visitor {
 
 // Lets one in. From here to its end, signals to this command wait.
 enum bl_hold_result bl_visitor_begin(struct bl_visitor *v, int pid);
-// madvise by the visitor: *result is the kernel's. False: it is gone, with the
-// program.
-bool bl_visitor_madvise(struct bl_visitor *v, uint64_t at, uint64_t bytes,
-                        int advice, long *result);
+// madvise by the visitor: OK, and *result is the kernel's; GONE, with the
+// program; or FROZEN, and nothing is to be done but to end it.
+enum bl_hold_result bl_visitor_madvise(struct bl_visitor *v, uint64_t at,
+                                       uint64_t bytes, int advice,
+                                       long *result);
 // Ends it, and leaves the vdso as it was.
 void bl_visitor_end(struct bl_visitor *v);
 

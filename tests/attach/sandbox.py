@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""A plain container: nobody as root of a user namespace of its own, without any right outside it,
-under a seccomp filter that this command did not install."""
+"""What a machine may do to a program: a plain container (nobody as root of a user namespace of its
+own, without any right outside it, under a seccomp filter that this command did not install), and
+a cgroup that is frozen."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
+import time
 import unittest
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 PYTHON = "/usr/bin/python3"  # which nobody may run
@@ -37,3 +42,40 @@ def words(command: str) -> list[str]:
     if subprocess.run([*inside, "true"], capture_output=True, check=False).returncode == 77:
         raise unittest.SkipTest("no seccomp filters")
     return inside
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError("it did not come about")
+        time.sleep(0.01)
+
+
+@contextlib.contextmanager
+def freezer(pid: int, old: bool = False) -> Iterator[Callable[[bool], None]]:
+    """Freezes the process with a cgroup of its own, by version 2 or, `old`, 1."""
+    words = [line.split() for line in Path("/proc/mounts").read_text().splitlines()]
+    roots = [word[1] for word in words if (word[2] == "cgroup" and "freezer" in word[3]
+                                           if old else word[2] == "cgroup2")]
+    group = Path(roots[0] if roots else "/nowhere") / f"bigleaf-test-{os.getpid()}"
+    try:
+        group.mkdir()
+    except OSError as error:
+        raise unittest.SkipTest(f"no cgroup to be had: {error}") from error
+
+    def freeze(on: bool) -> None:
+        if old:
+            (group / "freezer.state").write_text("FROZEN" if on else "THAWED")
+            wait_for(lambda: (group / "freezer.state").read_text() != "FREEZING\n")
+        else:
+            (group / "cgroup.freeze").write_text(str(int(on)))
+            wait_for(lambda: f"frozen {int(on)}" in (group / "cgroup.events").read_text())
+
+    try:
+        (group / "cgroup.procs").write_text(str(pid))
+        yield freeze
+    finally:
+        freeze(False)
+        (group.parent / "cgroup.procs").write_text(str(pid))
+        group.rmdir()

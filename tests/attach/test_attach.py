@@ -18,13 +18,13 @@ import sys
 import tempfile
 import time
 import unittest
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import sandbox
 import terminal
 from huge_pages import COLLAPSE, FAULT, refused
-from sandbox import NOBODY
+from sandbox import NOBODY, freezer, wait_for
 
 COMMAND = os.environ["BIGLEAF_COMMAND"]
 HOARD = os.environ["BIGLEAF_HOARD"]
@@ -54,14 +54,6 @@ def line_of(path: str, name: str) -> str:
 
 def state_of(pid: int) -> str:
     return line_of(f"/proc/{pid}/status", "State")[0]
-
-
-def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            raise AssertionError("it did not come about")
-        time.sleep(0.01)
 
 
 def smaps_of(pid: int) -> str:
@@ -116,6 +108,14 @@ def hoard(mebibytes: int, *kind: str,
         process.stdout.close()
 
 
+# Becomes its arguments, for which the kernel knows no MADV_COLLAPSE.
+WITHOUT_COLLAPSE = sandbox.FILTERED.replace('struct.pack("HBBI", 6, 0, 0, 0x7fff0000)', """(
+    struct.pack("HBBI", 0x20, 0, 0, 0) + struct.pack("HBBI", 0x15, 0, 3, 28) +
+    struct.pack("HBBI", 0x20, 0, 0, 32) + struct.pack("HBBI", 0x15, 0, 1, 25) +
+    struct.pack("HBBI", 6, 0, 0, 0x00050016) + struct.pack("HBBI", 6, 0, 0, 0x7fff0000))
+""".rstrip()).replace('"HxxxxxxQ", 1', '"HxxxxxxQ", 6')
+
+
 class Served(unittest.TestCase):
     """Memory comes onto huge pages and the program does not notice."""
 
@@ -151,6 +151,18 @@ class Served(unittest.TestCase):
         one = self.check(WITHOUT_NICE)
         self.assertFalse(one["from_outside"])
         self.assertGreater(one["calls"], 1)
+
+    def test_before_linux_6_1(self) -> None:
+        """Nothing is asked for that the kernel does not know; the marks are all."""
+        if not ROOT or not shutil.which("setpriv"):
+            self.skipTest("needs root, to give up a right")
+        with hoard(16) as process:
+            done = run("--json", str(process.pid),
+                       before=[*WITHOUT_NICE, sandbox.PYTHON, "-c", WITHOUT_COLLAPSE])
+            one = json.loads(done.stdout)["processes"][0]
+            self.assertTrue(is_marked(process.pid))
+        self.assertEqual((done.returncode, one["calls"]), (0, one["marked_areas"]))
+        self.assertGreater(one["left"]["failed"], 8 << 20)
 
     def test_nothing_is_left_in_the_vdso(self) -> None:
         with hoard(16) as process:
@@ -598,30 +610,54 @@ class Refused(unittest.TestCase):
 
     def test_frozen(self) -> None:
         """With its cgroup, as by docker pause: it comes to no end of the stub."""
-        words = [line.split() for line in Path("/proc/mounts").read_text().splitlines()]
-        roots = [word[1] for word in words if word[2] == "cgroup2"]
-        group = Path(roots[0] if roots else "/nowhere") / f"bigleaf-test-{os.getpid()}"
+        with hoard(16) as process, freezer(process.pid) as freeze:
+            before = vdso(process.pid)
+            freeze(True)
+            self.refuse(process.pid, "frozen")
+            self.assertEqual(line_of(f"/proc/{process.pid}/status", "Threads"), "1")
+            self.assertEqual(vdso(process.pid), before)
+            freeze(False)
+            one = json.loads(run("--json", str(process.pid)).stdout)["processes"][0]
+            self.assertGreater(one["stops"], 0, one["reason"])
+
+    @contextlib.contextmanager
+    def visited(self, process: subprocess.Popen[str]) -> Iterator[subprocess.Popen[str]]:
+        """An attach whose visitor is there."""
+        attach = subprocess.Popen([*WITHOUT_NICE, COMMAND, "attach", str(process.pid)],
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        wait_for(lambda: line_of(f"/proc/{process.pid}/status", "Threads") == "2" or
+                 attach.poll() is not None)
         try:
-            group.mkdir()
-        except OSError as error:
-            self.skipTest(f"no cgroup to be had: {error}")
-        try:
-            with hoard(16) as process:
-                (group / "cgroup.procs").write_text(str(process.pid))
-                before = vdso(process.pid)
-                (group / "cgroup.freeze").write_text("1")
-                wait_for(lambda: "frozen 1" in (group / "cgroup.events").read_text())
-                try:
-                    self.refuse(process.pid, "frozen")
-                    self.assertEqual(line_of(f"/proc/{process.pid}/status", "Threads"), "1")
-                    self.assertEqual(vdso(process.pid), before)
-                finally:
-                    (group / "cgroup.freeze").write_text("0")
-                one = json.loads(run("--json", str(process.pid)).stdout)["processes"][0]
-                self.assertGreater(one["stops"], 0, one["reason"])
+            yield attach
         finally:
-            with contextlib.suppress(OSError):
-                group.rmdir()
+            attach.kill()
+            attach.communicate()
+
+    def test_frozen_meanwhile(self) -> None:
+        """The visitor is there, and ends as soon as it may."""
+        with hoard(192) as process, freezer(process.pid) as freeze:
+            before = vdso(process.pid)
+            with self.visited(process) as attach:
+                freeze(True)
+                _, errors = attach.communicate(timeout=20)
+                if attach.returncode == 0:
+                    self.skipTest("the attach was over too soon")
+                self.assertIn("frozen", errors)
+            self.assertEqual(line_of(f"/proc/{process.pid}/status", "TracerPid"), "0")
+            self.assertEqual(vdso(process.pid), before)
+            freeze(False)
+            wait_for(lambda: line_of(f"/proc/{process.pid}/status", "Threads") == "1")
+
+    def test_frozen_meanwhile_by_the_old_freezer(self) -> None:
+        """It lets nobody stop: the command waits, but not against a signal's will."""
+        with hoard(192) as process, freezer(process.pid, old=True) as freeze:
+            with self.visited(process) as attach:
+                freeze(True)
+                time.sleep(0.5)
+                attach.send_signal(signal.SIGINT)
+                self.assertEqual(attach.wait(timeout=20), -signal.SIGINT)
+            freeze(False)
+            wait_for(lambda: line_of(f"/proc/{process.pid}/status", "Threads") == "1")
 
     def test_32_bit(self) -> None:
         # A program of four instructions: pause(), again and again.
@@ -696,6 +732,23 @@ class Refused(unittest.TestCase):
             self.assertIn("seccomp", done.stderr)
             self.assertEqual(done.returncode, 3)
             self.assertEqual(json.loads(done.stdout)["processes"][0]["calls"], 0)
+
+    def test_filtered_before_linux_5_9(self) -> None:
+        """Which does not tell how many filters there are: the program's may be one more."""
+        if not ROOT or not shutil.which("setpriv") or not shutil.which("unshare"):
+            self.skipTest("needs root, setpriv and unshare")
+        filtered = [sandbox.PYTHON, "-c", sandbox.FILTERED]
+        with hoard(16, "filter", before=filtered) as process, \
+                tempfile.NamedTemporaryFile("w") as old:
+            status = f"/proc/{process.pid}/status"
+            old.writelines(line for line in Path(status).read_text().splitlines(True)
+                           if not line.startswith("Seccomp_filters"))
+            old.flush()
+            mount = ["unshare", "--mount", "sh", "-c",
+                     'mount --bind "$0" "$1" || exit 77; shift; exec "$@"', old.name, status]
+            if subprocess.run([*mount, "true"], capture_output=True, check=False).returncode:
+                self.skipTest("no mounts to be had")
+            self.refuse(process.pid, "seccomp", before=[*mount, *WITHOUT_NICE, *filtered])
 
     def test_usage(self) -> None:
         for words in ([], ["12x"], ["0"], ["1", "2"], ["--all", "3"], ["--all", "--watch"],

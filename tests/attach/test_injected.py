@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import platform
+import select
 import shutil
 import signal
 import subprocess
@@ -22,7 +23,7 @@ from pathlib import Path
 import sandbox
 import terminal
 from huge_pages import FAULT, FILE, refused
-from sandbox import NOBODY
+from sandbox import NOBODY, freezer, wait_for
 
 COMMAND = os.environ["BIGLEAF_COMMAND"]
 CALLS = os.environ["BIGLEAF_CALLS"]
@@ -195,6 +196,138 @@ int main(int argc, char **argv) {
     puts("right"); return 0; }
 """
 
+# Leaves a child behind, of which the program's reader knows nothing but the number.
+LEAVES_C = """
+#include <stdio.h>
+#include <unistd.h>
+int main(void) {
+    const int child = fork();
+    if (child) { printf("%d\\n", child); return 0; }
+    for (int i = 0; i < 3; i++) close(i);
+    alarm(60);
+    for (;;) pause(); }
+"""
+
+# Forks while a thread moves the break, or maps a piece and gives it back. Each
+# child takes memory of its own and finds whole what it was born with.
+FORKS_C = """
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+enum { PIECE = 64 << 10, STEP = 4 << 20 };
+static char *_Atomic held;
+static char *map(void) {
+    return mmap(0, PIECE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); }
+static void *move(void *at) {
+    for (;;) {
+        syscall(SYS_brk, (char *)at + STEP);
+        syscall(SYS_brk, at); }
+    return 0; }
+static void *hold(void *unused) {
+    for (;;) {
+        char *p = map();
+        *p = 1;
+        held = p;
+        held = 0;
+        munmap(p, PIECE); }
+    return unused; }
+static int child(char *at) {
+    const char *born = held;
+    if (syscall(SYS_brk, at + STEP / 2) != (long)at + STEP / 2)
+        return 1;
+    memset(at, 2, STEP / 2);
+    for (int i = 0; i < 64; i++) memset(map(), 2, PIECE);
+    return born && *born != 1 ? 2 : 0; }
+int main(int argc, char **argv) {
+    pthread_t t;
+    char *at = (char *)syscall(SYS_brk, 0) + STEP;
+    syscall(SYS_brk, at);
+    pthread_create(&t, 0, argc > 1 ? move : hold, at);
+    for (int i = 0; i < 300; i++) {
+        int status;
+        const int pid = fork();
+        if (pid == 0) _exit(child(at));
+        if (waitpid(pid, &status, 0) != pid || status) {
+            printf("child %d: status %#x\\n", i, status);
+            return 1; } }
+    puts("right"); return 0; }
+"""
+
+# Makes children that no tracer is to have, by each call that can say so.
+UNTRACED_C = """
+#define _GNU_SOURCE
+#include <linux/sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void) {
+    for (int i = 0; i < 2; i++) {
+        struct clone_args a = {.flags = CLONE_UNTRACED, .exit_signal = SIGCHLD};
+        int status = 0;
+        const long pid = i ? syscall(SYS_clone3, &a, sizeof a)
+                           : syscall(SYS_clone, CLONE_UNTRACED | SIGCHLD, 0, 0, 0, 0);
+        if (pid == 0) {
+            char *p = mmap(0, 4 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            if (p == MAP_FAILED) _exit(1);
+            memset(p, 1, 4 << 20);
+            _exit(0); }
+        if (waitpid(pid, &status, 0) != pid || status || a.flags != CLONE_UNTRACED) {
+            printf("%d: status %#x, flags %#llx\\n", i, status, a.flags);
+            return 1; } }
+    puts("right"); return 0; }
+"""
+
+# Asks for filters that the kernel refuses, then takes memory.
+PROBE_C = """
+#include <linux/seccomp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(void) {
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, NULL) == 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL) == 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) == 0)
+        return 1;
+    char *all = malloc(64 << 20);
+    memset(all, 1, 64 << 20);
+    usleep(200000);
+    puts(all[getpid()] ? "right" : "wrong"); return 0; }
+"""
+
+# The child takes memory all the time, the program whenever it is asked to.
+FROZEN_C = """
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+static void take(void) {
+    const size_t n = 4 << 20;
+    char *p = mmap(0, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    *p = 1;
+    munmap(p, n); }
+int main(void) {
+    const int child = fork();
+    for (; child == 0 && getppid() != 1; take()) ;
+    printf("%d\\n", child); fflush(stdout);
+    char c;
+    while (read(0, &c, 1) == 1) { take(); puts("right"); fflush(stdout); }
+    return 0; }
+"""
+
 # 8 MiB of text and as much .bss, in a program without any libc.
 TEXT_C = """
 static volatile char zeros[8 << 20];
@@ -220,10 +353,11 @@ def run(*words: str | Path, options: tuple[str, ...] = (), before: list[str] | N
                           stdin=subprocess.DEVNULL, env=dict(os.environ, **(env or {})))
 
 
-def report(*words: str | Path, **rest: object) -> dict[str, object]:
+def report(*words: str | Path, options: tuple[str, ...] = (),
+           **rest: object) -> dict[str, object]:
     with tempfile.NamedTemporaryFile("r") as file:
         os.chmod(file.name, 0o666)
-        done = run(*words, options=("--json", f"--report={file.name}"), **rest)
+        done = run(*words, options=(*options, "--json", f"--report={file.name}"), **rest)
         found = json.loads(file.read())
     found["output"] = done.stdout
     return found
@@ -234,14 +368,6 @@ def field(pid: int, name: str) -> str:
         if line.startswith(name + ":"):
             return line.split(":", 1)[1].strip()
     return ""
-
-
-def wait_for(condition, seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            raise AssertionError("it did not come about")
-        time.sleep(0.01)
 
 
 @contextlib.contextmanager
@@ -441,6 +567,30 @@ class Life(unittest.TestCase):
             self.assertIn(field(child, "State")[0], "SR")
             os.kill(child, signal.SIGKILL)
 
+    def test_forks_while_memory_changes(self) -> None:
+        """A child's memory is what it was when it was made. Of the break that is more than the
+        kernel promises, which copies it before the rest."""
+        with compiled(FORKS_C, "-static", "-pthread") as program:
+            for words in ([], ["break"]):
+                done = run(program, *words, options=("--heap=injected",))
+                self.assertEqual((done.returncode, done.stdout), (0, "right\n"), words)
+
+    def test_children_that_no_tracer_is_to_have(self) -> None:
+        """They are kept all the same: no call of memory could be made without the keeper."""
+        with compiled(UNTRACED_C, "-static") as program:
+            done = run(program, options=("--heap=injected",))
+            self.assertEqual((done.returncode, done.stdout), (0, "right\n"))
+
+    def test_reader_waits_for_nobody_of_ours(self) -> None:
+        """Who reads its messages to their end is done when the program is."""
+        with compiled(LEAVES_C, "-static") as program:
+            words = [COMMAND, "run", "--heap=injected", "--", program]
+            process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                       text=True)
+            out, _ = process.communicate(timeout=20)
+            self.assertNotEqual(field(int(out), "TracerPid"), "0")  # it is kept on
+            os.kill(int(out), signal.SIGKILL)
+
     def test_stops_and_continues(self) -> None:
         for number in (signal.SIGSTOP, signal.SIGTSTP):
             with waiting(CALLS, "wait") as process:
@@ -466,12 +616,43 @@ class Life(unittest.TestCase):
                 time.sleep(0.002)
             self.assertEqual((process.stdout.read(), process.wait()), ("right\n", 0))
 
+    def test_child_frozen_between_the_calls_of_one(self) -> None:
+        """The others are served all the same."""
+        with compiled(FROZEN_C, "-static") as program, \
+                waiting(program, options=("--heap=injected",)) as process:
+            child = int(process.first_line)
+            try:
+                with freezer(child) as freeze:
+                    for _ in range(12):
+                        freeze(True)
+                        process.stdin.write("g")
+                        process.stdin.flush()
+                        ready, _, _ = select.select([process.stdout], [], [], 20)
+                        self.assertTrue(ready)
+                        self.assertEqual(process.stdout.readline(), "right\n")
+                        freeze(False)
+                        time.sleep(0.02)
+            finally:
+                os.kill(child, signal.SIGKILL)
+
     def test_under_a_filter_of_its_own(self) -> None:
-        """It is served no more, since the filter may not know our calls."""
+        """It is served no more, since the filter may not know our calls, and that is told."""
         with compiled(FILTER_C, "-static") as program:
             for words in ([], ["by prctl"]):
-                done = run(program, *words, options=("--heap=injected",))
-                self.assertEqual((done.returncode, done.stdout), (0, "right\n"), words)
+                found = report(program, *words, options=("--heap=injected",))
+                self.assertEqual((found["exit_status"], found["output"]), (0, "right\n"), words)
+                self.assertEqual(found["mechanisms"]["heap"], "injected")
+                self.assertIn("seccomp filter", str(found["fallbacks"]))
+
+    def test_under_no_filter_after_all(self) -> None:
+        """One that the kernel refuses changes nothing; so libraries ask what it knows."""
+        with compiled(PROBE_C, "-static") as program:
+            shortages = refused(FAULT)
+            found = report(program, options=("--heap=injected",))
+        self.assertEqual(found["output"], "right\n")
+        self.assertNotIn("seccomp filter", str(found["fallbacks"]))
+        if refused(FAULT) == shortages:  # the kernel had them to give
+            self.assertGreater(found["regions"]["heap"]["huge_bytes"], 56 << 20)
 
     def test_terminal_and_shell(self) -> None:
         """Ctrl-Z, fg, another window size and Ctrl-C, under a shell."""
