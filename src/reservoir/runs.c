@@ -3,14 +3,15 @@
 // Runs: large objects of whole units, room behind them in the address space.
 //
 // The tail. An object rarely ends on a unit's boundary. Where the rest of its
-// last unit is at most an eighth of the object, the unit is taken whole and
-// huge; else the last part gets base pages, and becomes huge when the object
-// has grown over it. An object that realloc grows is likely to grow again: its
-// last unit is taken whole where it covers half of it. Where units are warm one
-// of them is the last: it costs nothing, and a tail would become a unit more
-// each time that such an object is made, grows and goes. And no more than 1/25
-// of a large heap is tails. A tail that an object has grown over is copied to a
-// warm unit, or one of the pool, which takes its place.
+// last unit is at most an eighth of the object, and not more than seven eighths
+// of the unit, that is taken whole and huge; else the last part gets base
+// pages, and becomes huge when the object has grown over it. An object that
+// realloc grows is likely to grow again: its last unit is taken whole where it
+// covers half of it. Where units are warm one of them is the last: it costs
+// nothing, and a tail would become a unit more each time that such an object is
+// made, grows and goes. And no more than 1/25 of a large heap is tails. A tail
+// that an object has grown over is copied to a warm unit, or one of the pool,
+// which takes its place.
 //
 // Invariant of a run in use: mapped >= bytes, mapped <= 2^order units, and
 // [start, start + mapped) is mapped; of a warm one: `warm_units` of its units
@@ -21,7 +22,8 @@
 
 #include <errno.h>
 
-#define SLACK_SHIFT 3 // slack up to 1/8 of the object
+#define SLACK_SHIFT 3                 // slack up to 1/8 of the object
+#define LEAST_USED (BL_HUGE_SIZE / 8) // of a last unit that is taken whole
 #define GROWER_WHOLE_FROM (2 * BL_HUGE_SIZE)
 #define GROWER_SLACK (BL_HUGE_SIZE / 2)
 // Places to look for where somebody else's mappings are in the way.
@@ -72,7 +74,9 @@ static bool has_many_tails(size_t more) {
 static size_t mapped_for(size_t bytes, bool grown) {
     const size_t whole = bl_align_up(bytes, BL_HUGE_SIZE);
     const size_t slack = whole - bytes;
-    if (slack <= bytes >> SLACK_SHIFT || bl_warm_units() > 0 ||
+    const bool little =
+        slack <= bytes >> SLACK_SHIFT && slack <= BL_HUGE_SIZE - LEAST_USED;
+    if (little || bl_warm_units() > 0 ||
         (grown && bytes >= GROWER_WHOLE_FROM && slack <= GROWER_SLACK) ||
         has_many_tails(tail_of(bytes)))
         return whole;

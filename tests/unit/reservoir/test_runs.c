@@ -429,6 +429,20 @@ TEST(foreign_mappings_are_passed_over) {
     bl_reservoir_check();
 }
 
+// A header before a power of two costs no unit.
+TEST(what_hardly_reaches_its_last_unit_ends_with_a_tail) {
+    start_with(BL_BACKING_THP);
+    assert_ptr_ne(bl_run_acquire(60 * BL_MIB, 1), NULL);
+    const size_t power = 16 * BL_MIB;
+    struct bl_run *const hardly = bl_run_acquire(power + 16, 1);
+    expect_size_eq(hardly->mapped, power + BL_BASE_SIZE);
+    struct bl_run *const further = bl_run_acquire(power + BL_HUGE_SIZE / 8, 1);
+    expect_size_eq(further->mapped, power + BL_HUGE_SIZE);
+    bl_run_release(hardly);
+    bl_run_release(further);
+    bl_reservoir_check();
+}
+
 // Nothing of a run stays mapped, its tail of base pages neither.
 TEST(tails_go_with_their_runs) {
     start_with(BL_BACKING_THP);
