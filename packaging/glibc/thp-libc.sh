@@ -175,7 +175,6 @@ check_object() {
 
 # Whole and at once, so that nobody links with half of it.
 put() {
-    mkdir -p "$INTO" || lack "$INTO: cannot be made"
     cp "$1" "$INTO/.libc.a.$$" || lack "$INTO: cannot be written"
     mv "$INTO/.libc.a.$$" "$INTO/libc.a"
 }
@@ -234,6 +233,7 @@ LOG=$CACHE/logs/thp-libc.log
 find_patch
 find_source
 check_version
+reason=$(mkdir -p "$INTO" 2>&1) || lack "$INTO: cannot be made (${reason##*: })"
 WORK=$(mktemp -d "$CACHE/thp-work.XXXXXX")
 trap 'rm -rf "$WORK"' EXIT
 trap 'exit 130' INT TERM
