@@ -146,8 +146,13 @@ int bl_bench_run(int argc, char **argv) {
     const char *const preload = getenv("LD_PRELOAD");
     if (preload != NULL && dlopen(preload, RTLD_NOLOAD | RTLD_LAZY) == NULL)
         return 3;
-    if (!bl_bench_program_text(p.program, p.folder, &text))
-        return 3;
+    if (!bl_bench_program_text(p.program, p.folder, &text)) {
+        fprintf(stderr,
+                "leaflog: bench run: %s is neither generated nor in "
+                "--programs=FOLDER\n",
+                p.program);
+        return 2;
+    }
     struct bl_machine *const m =
         bl_engine_start(&p.tables) ? bl_engine_machine() : NULL;
     if (m == NULL)

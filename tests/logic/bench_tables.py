@@ -54,6 +54,7 @@ def check_wishes(leaflog: str) -> None:
         assert ended.returncode == 2 and ended.stderr.startswith("usage:"), words
     absent = bench(leaflog, "table2", "--only=wordnet-hypo", "--repeat=1")
     assert "not measured: no such file" in absent.stdout, absent.stdout
+    assert not absent.stderr, absent.stderr
 
 
 def main() -> int:

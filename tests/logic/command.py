@@ -298,6 +298,9 @@ def options(c: Command) -> None:
     for wrong in "--repeat=3x", "--repeat=0", "--warm=x", "--threads=1,", "table9":
         c.expect(2, f"leaflog: bench: wrong option or value: {wrong}\n{usage}",
                  "bench", "table1", "--only=left-grid", wrong)
+    for absent in "nosuch", "left-nosuch":
+        c.expect(2, f"leaflog: bench run: {absent} is neither generated nor in --programs=FOLDER\n",
+                 "bench", "run", f"--program={absent}")
     c.expect(2, "leaflog: --programs=no/folder: No such file or directory\n",
              "bench", "table1", "--programs=no/folder")
 
