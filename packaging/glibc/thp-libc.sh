@@ -41,20 +41,26 @@ lack() {
     exit 3
 }
 
+wrong() {
+    echo "$ME: $1" >&2
+    echo "try: $ME --help" >&2
+    exit 2
+}
+
 for word; do
     case $word in
-    --into=*) INTO=${word#*=} ;;
-    --source=*) SOURCE=${word#*=} ;;
+    --into=?*) INTO=${word#*=} ;;
+    --source=?*) SOURCE=${word#*=} ;;
+    --into | --into=) wrong "option '--into' needs a value: --into=DIR" ;;
+    --source | --source=)
+        wrong "option '--source' needs a value: --source=FILE"
+        ;;
     --full) FULL=yes ;;
     -h | --help)
         usage
         exit 0
         ;;
-    *)
-        echo "$ME: unknown option '$word'" >&2
-        echo "try: $ME --help" >&2
-        exit 2
-        ;;
+    *) wrong "unknown option '$word'" ;;
     esac
 done
 
@@ -73,7 +79,10 @@ find_patch() {
 look_for_source() {
     if [ -n "$SOURCE" ]; then
         [ -r "$SOURCE" ] || lack "$SOURCE: cannot be read"
-        return 0
+        case $SOURCE in
+        glibc-*.tar.xz | */glibc-*.tar.xz) return 0 ;;
+        *) wrong "--source=$SOURCE: is no file named glibc-VERSION.tar.xz" ;;
+        esac
     fi
     for file in /usr/src/glibc/glibc-*.tar.xz; do
         [ ! -r "$file" ] || SOURCE=$file
@@ -166,7 +175,6 @@ check_object() {
 
 # Whole and at once, so that nobody links with half of it.
 put() {
-    mkdir -p "$INTO" || lack "$INTO: cannot be made"
     cp "$1" "$INTO/.libc.a.$$" || lack "$INTO: cannot be written"
     mv "$INTO/.libc.a.$$" "$INTO/libc.a"
 }
@@ -225,6 +233,7 @@ LOG=$CACHE/logs/thp-libc.log
 find_patch
 find_source
 check_version
+reason=$(mkdir -p "$INTO" 2>&1) || lack "$INTO: cannot be made (${reason##*: })"
 WORK=$(mktemp -d "$CACHE/thp-work.XXXXXX")
 trap 'rm -rf "$WORK"' EXIT
 trap 'exit 130' INT TERM

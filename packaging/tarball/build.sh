@@ -14,6 +14,10 @@ set -eu
     echo 'usage: build.sh BUILD-FOLDER [INTO]' >&2
     exit 2
 }
+[ -f "$1/CMakeCache.txt" ] || {
+    echo "build.sh: $1: is no built tree, as ./dev build makes it" >&2
+    exit 2
+}
 build=$(readlink -f "$1")
 mkdir -p "${2:-.}"
 into=$(readlink -f "${2:-.}")

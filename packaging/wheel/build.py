@@ -113,6 +113,10 @@ def main() -> int:
     if len(sys.argv) < 2:
         print(__doc__, file=sys.stderr)
         return 2
+    if not Path(sys.argv[1], "CMakeCache.txt").is_file():
+        print(f"build.py: {sys.argv[1]}: is no built tree, as ./dev build makes it",
+              file=sys.stderr)
+        return 2
     into = Path(sys.argv[2] if len(sys.argv) > 2 else ".")
     into.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:

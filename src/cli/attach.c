@@ -35,6 +35,7 @@ struct request {
     bool all;
     bool size_given;
     bool user_given;
+    bool own_given; // --user without a name
     struct bl_attach_choice choice;
 };
 
@@ -98,6 +99,7 @@ static enum bl_step take_option(const struct bl_cursor *c, struct request *r) {
     } else {
         BL_CHECK(strcmp(name, "user") == 0);
         r->user_given = true;
+        r->own_given = !c->value;
         if (!parse_user(c->value, &r->choice.user)) {
             bl_usage(c->command, "there is no user '%s'", c->value);
             return BL_STEP_WRONG;
@@ -252,9 +254,14 @@ static int take_pid(const struct bl_command *self, const char *word) {
 }
 
 static int fault_of(const struct bl_command *self, const struct request *r,
-                    int words) {
+                    int words, char **argv) {
     if (r->all && r->watch)
         return bl_usage(self, "--all and --watch do not go together");
+    if (r->all && r->own_given && words == 1)
+        return bl_usage(self,
+                        "--all takes no PID, and no other word; as a user's "
+                        "name: --user=%s",
+                        argv[0]);
     if (r->all && words)
         return bl_usage(self, "--all takes no PID, and no other word");
     if (!r->all && words != 1)
@@ -275,7 +282,7 @@ int bl_attach_main(const struct bl_command *self, int argc, char **argv) {
         ;
     if (step != BL_STEP_END)
         return step == BL_STEP_HELP ? 0 : BL_EXIT_USAGE;
-    const int fault = fault_of(self, &r, argc - cursor.at);
+    const int fault = fault_of(self, &r, argc - cursor.at, argv + cursor.at);
     if (fault)
         return fault;
     const sigset_t set = ending_signals();

@@ -56,15 +56,15 @@ void bl_attach_text(FILE *out, const struct bl_attach *a) {
                 a->after.region[BL_REGION_HEAP]);
     text_change(out, "all memory", bl_backing_total(&a->before),
                 bl_backing_total(&a->after));
-    fprintf(out, "  marked       %.1f MiB in %u areas\n", bl_mib(a->marked),
-            a->marked_areas);
+    fprintf(out, "  marked       %.1f MiB in %u area%s\n", bl_mib(a->marked),
+            a->marked_areas, a->marked_areas == 1 ? "" : "s");
     fprintf(out, "  stops        %llu, %.2f ms in all, the longest %.2f ms\n",
             (unsigned long long)h->count, ms(h->total_ns), ms(h->longest_ns));
     if (a->longest_collapse_ns)
         fprintf(out, "  collapsed    by %s, at most %.2f ms for a huge page\n",
                 a->outside ? "this command" : "a thread in the program",
                 ms(a->longest_collapse_ns));
-    fprintf(out, "  cost         %.3f s, %.3f s of it processor time here\n",
+    fprintf(out, "  cost         %.3f s, %.3f s of it CPU time here\n",
             a->seconds, a->cpu_seconds);
     text_left(out, a);
 }

@@ -92,13 +92,17 @@ static void add_headers(struct line *l) {
     free(folder);
 }
 
-// Where a file of ours that the link needs should be.
+// Where a file of ours that the link needs should be: beside the library that
+// the user named, be that there or not.
 static char *own_file(const char *name) {
     const char *given = getenv("BIGLEAF_LIB");
     char path[PATH_MAX];
-    char *slash = given && realpath(given, path) ? strrchr(path, '/') : NULL;
-    return slash ? bl_xprintf("%.*s/%s", (int)(slash - path), path, name)
-                 : bl_installed_library(name);
+    if (!given || !given[0])
+        return bl_installed_library(name);
+    const char *library = realpath(given, path) ? path : given;
+    const char *slash = strrchr(library, '/');
+    return slash ? bl_xprintf("%.*s/%s", (int)(slash - library), library, name)
+                 : bl_xstrdup(name);
 }
 
 // 0, or the status to leave with.

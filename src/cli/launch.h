@@ -51,7 +51,7 @@ struct bl_result {
     int signal;      // 0: none
     int interrupt;   // a signal that asked this command to end; 0: none
     double wall, user, system; // seconds
-    double keeper;             // and of the keeper's processor time
+    double keeper;             // and of the keeper's CPU time
     uint64_t keeper_calls;     // that it served
     uint64_t keeper_filtered;  // programs that it had to leave at a filter
     uint64_t largest_rss;      // of the largest process, bytes, without hugetlb

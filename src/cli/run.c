@@ -118,8 +118,13 @@ int bl_run_main(const struct bl_command *self, int argc, char **argv) {
     if (step != BL_STEP_END)
         return step == BL_STEP_HELP ? 0 : BL_EXIT_USAGE;
     int status = bl_request_program(&cursor, &program);
-    if (status)
+    if (status) {
+        // The value of --report stands behind '=' only.
+        if (strcmp(argv[cursor.at - 1], "--report") == 0 && argv[cursor.at])
+            fprintf(stderr, "as the report's file: --report=%s\n",
+                    argv[cursor.at]);
         return status;
+    }
     char **words = argv + cursor.at;
     status = run.report && !run.dry_run
                  ? run_watched(self, &run, &program, words)

@@ -178,6 +178,12 @@ int bl_tlb_main(const struct bl_command *self, int argc, char **argv) {
         return step == BL_STEP_HELP ? 0 : BL_EXIT_USAGE;
     if (request.events && request.means == BL_TLB_EMULATOR)
         return bl_usage(self, "--events goes with counters");
+    if (names.json && names.flame && strcmp(names.json, names.flame) == 0 &&
+        strcmp(names.json, "/dev/null") != 0)
+        return bl_usage(self,
+                        "--json and --flame both write to %s: name two "
+                        "files",
+                        names.json);
     int status = bl_request_program(&cursor, &program);
     if (status)
         return status;

@@ -17,6 +17,7 @@
 #include "logic/memory.h"
 #include "logic/stream.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -444,11 +445,19 @@ int bl_bench_main(int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         const unsigned wish = wish_of(argv[i]);
         b.wishes |= wish;
-        if (wish == 0 && !option(&b, argv[i]))
+        if (wish == 0 && !option(&b, argv[i])) {
+            fprintf(stderr, "leaflog: bench: wrong option or value: %s\n",
+                    argv[i]);
             return usage(stderr);
+        }
     }
     if (b.wishes == 0)
         return usage(stderr);
+    if (b.folder != NULL && access(b.folder, R_OK | X_OK) != 0) {
+        fprintf(stderr, "leaflog: --programs=%s: %s\n", b.folder,
+                strerror(errno));
+        return 2;
+    }
     if (b.wishes & PROGRAM)
         return print_program(&b);
     if (!any_wanted(&b))

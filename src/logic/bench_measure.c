@@ -4,6 +4,7 @@
 //
 #include "logic/bench_measure.h"
 
+#include "logic/bench_program.h"
 #include "logic/stream.h"
 #include "os/os.h"
 
@@ -151,8 +152,12 @@ static void show_progress(const struct bl_bench_plan *p, int round,
 void bl_bench_measure(const struct bl_bench_plan *p,
                       const struct bl_bench_variant *variants, size_t n,
                       struct bl_bench_series *series) {
+    struct bl_out text = {0};
     for (size_t i = 0; i < n; i++)
         series[i].n = 0;
+    if (!bl_bench_program_text(p->program, p->folder, &text))
+        return;
+    bl_out_fini(&text);
     for (int round = 0; round < p->rounds; round++) {
         for (size_t i = 0; i < n; i++) {
             const size_t k = round % 2 == 0 ? i : n - 1 - i;

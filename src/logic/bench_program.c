@@ -82,20 +82,34 @@ static void grid(struct bl_out *o) {
     }
 }
 
-static void path(struct bl_out *o, bool left, const char *graph) {
+static void path(struct bl_out *o, bool left,
+                 void (*make_edges)(struct bl_out *o)) {
     bl_out_str(o, ":- table path/2.\n");
     bl_out_str(o, left ? "path(X,Z) :- path(X,Y), edge(Y,Z).\n"
                        : "path(X,Z) :- edge(X,Y), path(Y,Z).\n");
     bl_out_str(o, "path(X,Z) :- edge(X,Z).\n"
                   "run :- path(_,_), fail.\nrun.\n");
-    if (strcmp(graph, "btree") == 0)
-        btree(o);
-    else if (strcmp(graph, "pyramid") == 0)
-        pyramid(o);
-    else if (strcmp(graph, "cycle") == 0)
-        cycle(o);
-    else
-        grid(o);
+    make_edges(o);
+}
+
+// The end of a name: left-grid.
+static const struct {
+    const char *name;
+    void (*make_edges)(struct bl_out *o);
+} graphs[] = {
+    {"btree", btree}, {"pyramid", pyramid}, {"cycle", cycle}, {"grid", grid}};
+
+static bool path_program(const char *name, struct bl_out *out) {
+    const bool left = strncmp(name, "left-", 5) == 0;
+    if (!left && strncmp(name, "right-", 6) != 0)
+        return false;
+    for (size_t i = 0; i < BL_ARRAY_LEN(graphs); i++) {
+        if (strcmp(strchr(name, '-') + 1, graphs[i].name) == 0) {
+            path(out, left, graphs[i].make_edges);
+            return true;
+        }
+    }
+    return false;
 }
 
 // 19^5 answers of one call; the shape follows from the source's counts.
@@ -112,14 +126,8 @@ static void join2(struct bl_out *o) {
 
 bool bl_bench_program_text(const char *name, const char *folder,
                            struct bl_out *out) {
-    if (strncmp(name, "left-", 5) == 0) {
-        path(out, true, name + 5);
+    if (path_program(name, out))
         return true;
-    }
-    if (strncmp(name, "right-", 6) == 0) {
-        path(out, false, name + 6);
-        return true;
-    }
     if (strcmp(name, "join2") == 0) {
         join2(out);
         return true;

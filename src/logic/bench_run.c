@@ -27,27 +27,49 @@ struct plan {
     struct bl_table_options tables;
 };
 
+static bool option(struct plan *p, const char *a) {
+    struct bl_table_options *const t = &p->tables;
+    if (strncmp(a, "--program=", 10) == 0)
+        p->program = a + 10;
+    else if (strncmp(a, "--programs=", 11) == 0)
+        p->folder = a + 11;
+    else if (strncmp(a, "--threads=", 10) == 0)
+        return (p->threads = atoi(a + 10)) >= 1;
+    else if (strcmp(a, "--tables=ns") == 0)
+        t->design = BL_TABLE_NS;
+    else if (strcmp(a, "--tables=ss") == 0)
+        t->design = BL_TABLE_SS;
+    else if (strcmp(a, "--tables=fs") == 0)
+        t->design = BL_TABLE_FS;
+    else if (strcmp(a, "--locks=node") == 0)
+        t->locks = BL_LOCKS_NODE;
+    else if (strcmp(a, "--locks=array") == 0)
+        t->locks = BL_LOCKS_ARRAY;
+    else if (strcmp(a, "--alloc=pages") == 0)
+        t->alloc = BL_ALLOC_PAGES;
+    else if (strcmp(a, "--alloc=malloc") == 0)
+        t->alloc = BL_ALLOC_MALLOC;
+    else if (strcmp(a, "--one-by-one") == 0)
+        t->one_by_one = true;
+    else
+        return false;
+    return true;
+}
+
+// Otherwise the user has been told.
 static bool parse(struct plan *p, int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
-        const char *const a = argv[i];
-        if (strncmp(a, "--program=", 10) == 0)
-            p->program = a + 10;
-        else if (strncmp(a, "--programs=", 11) == 0)
-            p->folder = a + 11;
-        else if (strncmp(a, "--threads=", 10) == 0)
-            p->threads = atoi(a + 10);
-        else if (strcmp(a, "--tables=ss") == 0)
-            p->tables.design = BL_TABLE_SS;
-        else if (strcmp(a, "--tables=fs") == 0)
-            p->tables.design = BL_TABLE_FS;
-        else if (strcmp(a, "--locks=array") == 0)
-            p->tables.locks = BL_LOCKS_ARRAY;
-        else if (strcmp(a, "--alloc=malloc") == 0)
-            p->tables.alloc = BL_ALLOC_MALLOC;
-        else if (strcmp(a, "--one-by-one") == 0)
-            p->tables.one_by_one = true;
+        if (!option(p, argv[i])) {
+            fprintf(stderr, "leaflog: bench run: wrong option or value: %s\n",
+                    argv[i]);
+            return false;
+        }
     }
-    return p->program != NULL && p->threads >= 1;
+    if (p->program == NULL)
+        fputs("leaflog: bench run, which the tables are made by, wants "
+              "--program=NAME\n",
+              stderr);
+    return p->program != NULL;
 }
 
 struct run {
@@ -118,18 +140,19 @@ static bool print_counts(struct bl_machine *m, bl_word goal) {
 int bl_bench_run(int argc, char **argv) {
     struct plan p = {.threads = 1};
     struct bl_out text = {0};
-    if (!parse(&p, argc, argv)) {
-        fputs("leaflog: bench run, which the tables are made by, wants "
-              "--program=NAME\n",
-              stderr);
+    if (!parse(&p, argc, argv))
         return 2;
-    }
     // an allocator that is not there would be left out with a warning only
     const char *const preload = getenv("LD_PRELOAD");
     if (preload != NULL && dlopen(preload, RTLD_NOLOAD | RTLD_LAZY) == NULL)
         return 3;
-    if (!bl_bench_program_text(p.program, p.folder, &text))
-        return 3;
+    if (!bl_bench_program_text(p.program, p.folder, &text)) {
+        fprintf(stderr,
+                "leaflog: bench run: %s is neither generated nor in "
+                "--programs=FOLDER\n",
+                p.program);
+        return 2;
+    }
     struct bl_machine *const m =
         bl_engine_start(&p.tables) ? bl_engine_machine() : NULL;
     if (m == NULL)

@@ -157,25 +157,39 @@ static bool read_threads(struct command *c, const char *text) {
     return true;
 }
 
-// What is no option as it stands may be one that is written otherwise.
+// What is no option as it stands may be one that is written otherwise, or has a
+// wrong value.
 static int unknown(const char *arg) {
-    static const char *const examples[] = {
-        "--tables=fs",         "--locks=array",    "--alloc=malloc",
-        "--memory=500M",       "--collect=100",    "--time=10",
-        "--table-memory=500M", "--term-size=1000",
+    static const struct {
+        const char *name, *example, *wish;
+    } valued[] = {
+        {"--tables", "fs", "ns, ss or fs"},
+        {"--locks", "array", "node or array"},
+        {"--alloc", "malloc", "pages or malloc"},
+        {"--memory", "500M", "a size of at least 64K, such as 500M or 2G"},
+        {"--table-memory", "500M", "a size above 0, such as 500M or 2G"},
+        {"--term-size", "1000", "a number above 0"},
+        {"--collect", "100", "a number above 0"},
+        {"--time", "10", "seconds, above 0 and below 1000000000"},
     };
     if (strcmp(arg, "--") == 0)
         return wrong("file names stand without it, or as ./-NAME", arg);
     if (strncmp(arg, "-t", 2) == 0 && arg[2] >= '0' && arg[2] <= '9')
         return wrong("the number stands apart, as in -t 2", arg);
-    for (size_t i = 0; i < BL_ARRAY_LEN(examples); i++) {
-        if (value_of(examples[i], arg) != NULL) {
-            fprintf(stderr, "leaflog: %s wants a value, as in %s\n", arg,
-                    examples[i]);
-            return 2;
-        }
+    for (size_t i = 0; i < BL_ARRAY_LEN(valued); i++) {
+        const char *const value = value_of(arg, valued[i].name);
+        if (strcmp(arg, valued[i].name) == 0)
+            fprintf(stderr, "leaflog: %s wants a value, as in %s=%s\n", arg,
+                    arg, valued[i].example);
+        else if (value != NULL)
+            fprintf(stderr,
+                    "leaflog: %s wants %s, not: %s; see leaflog --help\n",
+                    valued[i].name, valued[i].wish, value);
+        else
+            continue;
+        return 2;
     }
-    return wrong("unknown option or value", arg);
+    return wrong("unknown option", arg);
 }
 
 // 0 to go on, else one more than the status to end with.

@@ -129,6 +129,19 @@ WRONG = [
         ("tlb", "--json=", "true"),
         "bigleaf tlb: wrong value '' for --json: the name of a file",
     ),
+    (
+        ("tlb", "--json=x", "--flame=x", "true"),
+        "bigleaf tlb: --json and --flame both write to x: name two files",
+    ),
+    (
+        ("tlb", "--json=-", "--flame=-", "true"),
+        "bigleaf tlb: --json and --flame both write to -: name two files",
+    ),
+    (
+        ("attach", "--all", "--user", "nobody"),
+        "bigleaf attach: --all takes no PID, and no other word; "
+        "as a user's name: --user=nobody",
+    ),
 ]
 
 
@@ -154,6 +167,17 @@ def test_program_not_found_is_127(bigleaf: Bigleaf, command: str) -> None:
     ended = bigleaf(command, "/no/such/program")
     assert ended.status == 127
     assert "No such file or directory" in one_line(ended.err)
+
+
+def test_a_report_s_file_that_stands_apart_is_told_of(bigleaf: Bigleaf) -> None:
+    """Taken for the program, since the option's value may be left out."""
+    ended = bigleaf("run", "--report", "r.json", "true")
+    assert ended.status == 127
+    assert ended.err == (
+        "bigleaf run: r.json: not found on PATH\n"
+        "as the report's file: --report=r.json\n"
+    )
+    one_line(bigleaf("run", "--report", "--", "r.json", "true").err)
 
 
 @pytest.mark.parametrize("options", [(), ("--report",), ("--heap=none",)])

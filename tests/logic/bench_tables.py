@@ -44,12 +44,17 @@ def check_scaling(leaflog: str) -> None:
 
 
 def check_wishes(leaflog: str) -> None:
-    for words in (["table4"], ["table1", "--repeat=0"], ["table1", "--warm=-1"],
-                  ["--only=left-grid"], []):
+    for words in (["table4"], ["table1", "--repeat=0"], ["table1", "--warm=-1"]):
+        ended = bench(leaflog, *words)
+        assert ended.returncode == 2, words
+        named = f"leaflog: bench: wrong option or value: {words[-1]}\nusage:"
+        assert ended.stderr.startswith(named), words
+    for words in (["--only=left-grid"], []):
         ended = bench(leaflog, *words)
         assert ended.returncode == 2 and ended.stderr.startswith("usage:"), words
     absent = bench(leaflog, "table2", "--only=wordnet-hypo", "--repeat=1")
     assert "not measured: no such file" in absent.stdout, absent.stdout
+    assert not absent.stderr, absent.stderr
 
 
 def main() -> int:

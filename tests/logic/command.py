@@ -270,20 +270,39 @@ def messages(c: Command) -> None:
 
 def options(c: Command) -> None:
     """What is wrong is refused, with the right form."""
-    for wrong in ["--memory=nan", "--memory=inf", "--collect=nan", "--time=inf", "--time=nan",
-                  "--term-size=1e300", "--nosuch"]:
-        c.expect(2, f"leaflog: unknown option or value: {wrong};", wrong, "-g", "true")
+    size, number = "a size of at least 64K, such as 500M or 2G", "a number above 0"
+    time = "seconds, above 0 and below 1000000000"
+    for wrong, wish in [("--memory=nan", size), ("--memory=inf", size), ("--memory=1K", size),
+                        ("--memory=", size), ("--collect=nan", number), ("--time=inf", time),
+                        ("--time=nan", time), ("--time=-1", time), ("--term-size=1e300", number),
+                        ("--table-memory=0", "a size above 0, such as 500M or 2G"),
+                        ("--tables=xx", "ns, ss or fs"), ("--locks=tree", "node or array"),
+                        ("--alloc=jemalloc", "pages or malloc")]:
+        name, value = wrong.split("=")
+        c.expect(2, f"leaflog: {name} wants {wish}, not: {value}; see leaflog --help\n",
+                 wrong, "-g", "true")
+    for wrong in "--nosuch", "--stats=1":
+        c.expect(2, f"leaflog: unknown option: {wrong};", wrong, "-g", "true")
     c.expect(2, "leaflog: --memory wants a value, as in --memory=500M\n", "--memory", "500M")
     c.expect(2, "leaflog: the number stands apart, as in -t 2: -t2;", "-t2", "-g", "true")
     c.expect(2, "leaflog: file names stand without it, or as ./-NAME: --;", "--", "a.pl")
     usage = "usage: leaflog bench "
     for args in ["bench", "--help"], ["bench", "table1", "--help"], ["bench", "run", "--help"]:
         c.same("bench --help", c.expect(0, "", *args)[:len(usage)], usage)
-    c.expect(2, "leaflog: bench run, which the tables are made by, wants", "bench", "run")
+    c.expect(2, "leaflog: bench run, which the tables are made by, wants --program=NAME\n",
+             "bench", "run")
+    c.expect(2, "leaflog: bench run: wrong option or value: --threads=0\n",
+             "bench", "run", "--program=left-cycle", "--threads=0")
     c.expect(2, "leaflog: --only=nosuch is in the name of no program; there are join2 ",
              "bench", "table1", "--only=nosuch")
-    for wrong in "--repeat=3x", "--repeat=0", "--warm=x":
-        c.expect(2, usage, "bench", "table1", "--only=left-grid", wrong)
+    for wrong in "--repeat=3x", "--repeat=0", "--warm=x", "--threads=1,", "table9":
+        c.expect(2, f"leaflog: bench: wrong option or value: {wrong}\n{usage}",
+                 "bench", "table1", "--only=left-grid", wrong)
+    for absent in "nosuch", "left-nosuch":
+        c.expect(2, f"leaflog: bench run: {absent} is neither generated nor in --programs=FOLDER\n",
+                 "bench", "run", f"--program={absent}")
+    c.expect(2, "leaflog: --programs=no/folder: No such file or directory\n",
+             "bench", "table1", "--programs=no/folder")
 
 
 def no_memory(c: Command) -> None:

@@ -387,6 +387,7 @@ def test_the_patched_libc_is_found_where_it_is_made(
         (["a.c"], {"BIGLEAF_CC": "no-such-compiler"}, 127, "BIGLEAF_CC"),
         (["a.c"], {"BIGLEAF_CC": str(COMMAND)}, 2, "is this wrapper itself"),
         (["a.c"], {"BIGLEAF_LIB": "/bin/sh"}, 3, "cannot be read"),
+        (["a.c"], {"BIGLEAF_LIB": "/no/such.so"}, 3, "cc: /no/bigleaf-huge.o: cannot be read"),
     ],
 )  # fmt: skip
 def test_faults_are_named(

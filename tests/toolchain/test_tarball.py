@@ -47,6 +47,14 @@ def test_it_links_from_where_it_was_unpacked(
     assert (tree / "share/man/man1/bigleaf-cc.1").exists()
 
 
+def test_a_folder_that_is_no_built_tree_is_told(tmp_path: Path) -> None:
+    for folder in (tmp_path, tmp_path / "none/such"):
+        ended = run(SOURCE / "packaging/tarball/build.sh", folder, tmp_path / "new")
+        assert ended.status == 2
+        assert ended.err == f"build.sh: {folder}: is no built tree, as ./dev build makes it\n"
+    assert not (tmp_path / "new").exists()
+
+
 def test_it_is_made_of_a_tree_whose_name_has_a_space(tmp_path: Path) -> None:
     """By a stand-in for cmake, which has nothing to build."""
     (tmp_path / "bin").mkdir()
@@ -57,6 +65,7 @@ def test_it_is_made_of_a_tree_whose_name_has_a_space(tmp_path: Path) -> None:
     cmake.chmod(0o755)
     programs = tmp_path / "my tree/bin/static"
     programs.mkdir(parents=True)
+    (tmp_path / "my tree/CMakeCache.txt").touch()
     shutil.copy("/bin/true", programs / "leaflog")
     made = run(SOURCE / "packaging/tarball/build.sh", tmp_path / "my tree", tmp_path,
                env={"PATH": f"{tmp_path}/bin:{os.environ['PATH']}"})  # fmt: skip

@@ -112,6 +112,36 @@ def test_an_unknown_option_is_named() -> None:
     assert ended.err.splitlines()[0] == "bigleaf thp-libc: unknown option '--bad'"
 
 
+def test_a_missing_value_and_a_file_of_another_name_are_told(tmp_path: Path) -> None:
+    """Before anything is installed or compiled."""
+    source = tmp_path / "glibc.zip"
+    source.touch()
+    for word, said in (
+        ("--into", "option '--into' needs a value: --into=DIR"),
+        ("--source=", "option '--source' needs a value: --source=FILE"),
+        (f"--source={source}",
+         f"--source={source}: is no file named glibc-VERSION.tar.xz"),
+    ):
+        ended = run("sh", SCRIPT, word, env={"BIGLEAF_CACHE": str(tmp_path)})
+        assert ended.status == 2
+        assert ended.err == f"bigleaf thp-libc: {said}\ntry: bigleaf thp-libc --help\n"
+
+
+def test_a_folder_that_cannot_be_made_is_told_before_the_build(tmp_path: Path) -> None:
+    for tool in TOOLS:
+        if not shutil.which(tool):
+            pytest.skip(f"no {tool}")
+    version = os.confstr("CS_GNU_LIBC_VERSION").replace(" ", "-")
+    source = tmp_path / f"{version}.tar.xz"
+    source.touch()
+    ended = run("sh", SCRIPT, f"--source={source}", f"--into={source}/x",
+                env={"BIGLEAF_CACHE": str(tmp_path)})  # fmt: skip
+    if "no static libc" in ended.err:
+        pytest.skip(ended.err)
+    assert ended.status == 3
+    assert ended.err == f"bigleaf thp-libc: {source}/x: cannot be made (Not a directory)\n"
+
+
 def test_sources_of_another_glibc_are_refused(tmp_path: Path) -> None:
     for tool in TOOLS:
         if not shutil.which(tool):

@@ -44,3 +44,11 @@ def test_pip_gives_the_command(source: Path, tmp_path: Path) -> None:
         linked = run(home / "bin/bigleaf", "cc", "-static", source, "-o", program)
         assert linked.status == 0, linked
         assert doctor(program)["bigleaf_version"]
+
+
+def test_a_folder_that_is_no_built_tree_is_told(tmp_path: Path) -> None:
+    script = SOURCE / "packaging/wheel/build.py"
+    ended = run(sys.executable, script, tmp_path, tmp_path / "new")
+    assert ended.status == 2
+    assert ended.err == f"build.py: {tmp_path}: is no built tree, as ./dev build makes it\n"
+    assert not (tmp_path / "new").exists()
