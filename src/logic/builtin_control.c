@@ -139,6 +139,7 @@ static int shell_2(struct bl_machine *m, bl_word *a) {
         return BL_THROW;
     bl_flush_output();
     fflush(NULL); // the other files
+    bl_table_rest(m->tabler->thread);
     const int status = system(bl_atom_text(command));
     if (status == -1)
         return bl_throw_resource(m, "processes");

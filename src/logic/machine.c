@@ -177,8 +177,9 @@ uint64_t bl_now_ns(void) {
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-struct timespec bl_next_look(void) {
+struct timespec bl_next_look(const struct bl_machine *m) {
     struct timespec t;
+    bl_table_rest(m->tabler->thread);
     (void)bl_reservoir_purge(false); // nobody else may be at work
     clock_gettime(CLOCK_REALTIME, &t);
     t.tv_nsec += BL_LOOK_NS;
@@ -190,7 +191,7 @@ struct timespec bl_next_look(void) {
 bool bl_machine_lock(struct bl_machine *m, pthread_mutex_t *lock) {
     int r = pthread_mutex_trylock(lock);
     while (r != 0) {
-        const struct timespec t = bl_next_look();
+        const struct timespec t = bl_next_look(m);
         r = pthread_mutex_timedlock(lock, &t);
         if (r != 0 && bl_load_acquire(&m->interrupt) != 0 &&
             !bl_machine_event(m))

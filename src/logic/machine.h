@@ -165,8 +165,8 @@ void bl_machine_forget(struct bl_machine *m, uint32_t why);
 uint64_t bl_now_ns(void);
 #define BL_LOOK_NS 20000000
 // Until when a waiting thread sleeps before it looks for interrupts, by
-// CLOCK_REALTIME.
-struct timespec bl_next_look(void);
+// CLOCK_REALTIME. For tables it rests from now on.
+struct timespec bl_next_look(const struct bl_machine *m);
 // Waits in short pieces, so that an interrupt or a deadline ends the wait:
 // then false, with the ball.
 BL_MUST_USE bool bl_machine_lock(struct bl_machine *m, pthread_mutex_t *lock);
