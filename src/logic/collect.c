@@ -122,10 +122,8 @@ static void forward_environments(struct collector *c, struct bl_machine *m) {
             return;
         // a generator's environment: the goal, then the template
         const bool base = cp == bl_code_new_answer;
-        const bl_word live = cp[-1];
-        const bool all = base || (live & BL_LIVE_ALL) != 0;
         for (uint64_t i = base ? 1 : 0; i < e->n; i++) {
-            if (all || (i < BL_LIVE_SLOTS && (live >> i & 1)))
+            if (base || bl_is_live(cp[-1], i))
                 e->y[i] = forward(c, e->y[i]);
         }
         cp = e->cp;

@@ -548,13 +548,6 @@ ALLOCATE:
         goto error;
     pc += 2;
     NEXT;
-ALLOCATE_CLEAR:
-    if (bl_env_push(m, pc[1]) == NULL)
-        goto error;
-    for (bl_word i = 0; i < pc[1]; i++)
-        m->e->y[i] = bl_int(0);
-    pc += 2;
-    NEXT;
 ENSURE: // a large head binds as many variables as it has words
     if (!bl_heap_ensure(m, pc[1]) || !bl_trail_ensure(m, pc[1]))
         goto error;
