@@ -196,6 +196,7 @@ static int output_back_0(struct bl_machine *m, bl_word *a) {
     (void)a;
     BL_ASSERT(guard->alt == bl_code_guard);
     bl_choice_pop(m);
+    bl_after_cut(m);
     bl_guard_undo(m, guard);
     return BL_TRUE;
 }

@@ -135,6 +135,7 @@ BL_INLINE bool cut_to(struct bl_machine *m, struct bl_choice *b) {
     const bool fine = BL_LIKELY(m->cleanups == 0) || bl_cleanup_above(m, b);
     m->b = b;
     m->hb = b->h;
+    bl_after_cut(m);
     return fine;
 }
 
@@ -871,8 +872,10 @@ RETRY_CLEANUP:
         goto fail;
     goto error;
 CATCH_EXIT:
-    if (bl_level_of(m, m->b) == m->e->y[0])
+    if (bl_level_of(m, m->b) == m->e->y[0]) {
         bl_choice_pop(m);
+        bl_after_cut(m);
+    }
     m->cp = m->e->cp;
     m->e = m->e->parent;
     pc = m->cp;
