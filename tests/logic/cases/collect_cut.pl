@@ -6,6 +6,9 @@
 %> catch
 %> output
 %> assigned 1
+%> older 1
+%> older 1
+%> restored 0
 %> [100,200,300]
 % Loops whose every call but the last has a choice point just below it: what a
 % cut or the end of catch/3 leaves is collected.
@@ -13,6 +16,7 @@ main :-
     condition(400000), writeln(condition), nested(300000), writeln(nested), cut(400000), writeln(cut),
     caught(400000), writeln(catch), redirected(100000), writeln(output),
     S = s(0), ( member(X, [1, 2]), T = s(S), assign(1500000, T) -> format("assigned ~w~n", [X]) ; true ),
+    forall(member(_, [1, 2]), ( assign(2000000, S), arg(1, S, A), format("older ~w~n", [A]) )), arg(1, S, Z), format("restored ~w~n", [Z]),
     kept(300, [], L), print(L), nl.
 condition(0) :- !.
 condition(N) :- ( waste(30, L), L = [_|_] -> M is N - 1, condition(M) ; true ).
