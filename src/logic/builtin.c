@@ -28,6 +28,7 @@ void bl_builtins_init(void) {
     bl_builtins_atom();
     bl_builtins_control();
     bl_builtins_database();
+    bl_builtins_file();
     bl_builtins_findall();
     bl_builtins_flag();
     bl_builtins_format();

@@ -37,6 +37,7 @@ void bl_builtins_arith(void);
 void bl_builtins_atom(void);
 void bl_builtins_control(void);
 void bl_builtins_database(void);
+void bl_builtins_file(void);
 void bl_builtins_findall(void);
 void bl_builtins_flag(void);
 void bl_builtins_format(void);

@@ -14,7 +14,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -140,6 +139,7 @@ static int shell_2(struct bl_machine *m, bl_word *a) {
         return BL_THROW;
     bl_flush_output();
     fflush(NULL); // the other files
+    bl_table_rest(m->tabler->thread);
     const int status = system(bl_atom_text(command));
     if (status == -1)
         return bl_throw_resource(m, "processes");
@@ -177,33 +177,6 @@ static int load_context_3(struct bl_machine *m, bl_word *a) {
                       bl_unify(m, a[1], bl_atom_str(file)) &&
                       bl_unify(m, a[2], bl_int((int64_t)line));
     return same ? BL_TRUE : m->ball != NULL ? BL_THROW : BL_FAIL;
-}
-
-static int exists(struct bl_machine *m, bl_word path, bool folder) {
-    bl_word name;
-    struct stat info;
-    if (bl_take_atom(m, path, &name) != BL_TRUE)
-        return BL_THROW;
-    if (stat(bl_atom_text(name), &info) != 0)
-        return BL_FAIL;
-    return S_ISDIR(info.st_mode) == folder ? BL_TRUE : BL_FAIL;
-}
-
-static int exists_file_1(struct bl_machine *m, bl_word *a) {
-    return exists(m, a[0], false);
-}
-
-static int exists_directory_1(struct bl_machine *m, bl_word *a) {
-    return exists(m, a[0], true);
-}
-
-static int delete_file_1(struct bl_machine *m, bl_word *a) {
-    bl_word name;
-    if (bl_take_atom(m, a[0], &name) != BL_TRUE)
-        return BL_THROW;
-    if (unlink(bl_atom_text(name)) == 0)
-        return BL_TRUE;
-    return bl_throw_existence(m, BL_ATOM_source_sink, name);
 }
 
 // In short pieces, so that an interrupt or a deadline ends it.
@@ -273,9 +246,6 @@ void bl_builtins_control(void) {
         {"garbage_collect", 0, nothing_0},
         {"$print_error", 1, print_error_1},
         {"$load_context", 3, load_context_3},
-        {"exists_file", 1, exists_file_1},
-        {"exists_directory", 1, exists_directory_1},
-        {"delete_file", 1, delete_file_1},
         {"sleep", 1, sleep_1},
     };
     // its goals use the registers: a call, behind which nobody expects them

@@ -43,14 +43,27 @@ void bl_findall_drop_since(struct bl_machine *m, const struct bl_choice *b) {
         pop(m);
 }
 
-static int start_1(struct bl_machine *m, bl_word *a) {
+static int start(struct bl_machine *m, const struct bl_choice *since,
+                 bl_word ref) {
     struct bl_findall *const f = calloc(1, sizeof *f);
     if (f == NULL)
         return bl_throw_resource(m, "memory");
     f->below = m->findall;
-    f->since = m->b;
+    f->since = since;
     m->findall = f;
-    return bl_answer(m, a[0], bl_int((int64_t)((uintptr_t)f >> 3)));
+    return bl_answer(m, ref, bl_int((int64_t)((uintptr_t)f >> 3)));
+}
+
+static int start_1(struct bl_machine *m, bl_word *a) {
+    return start(m, m->b, a[0]);
+}
+
+// '$findall_resume'(Choice, R): a collection for more solutions of a goal that
+// began when the choice point that '$choice'/1 told was the newest.
+static int resume_2(struct bl_machine *m, bl_word *a) {
+    const char *const since =
+        m->choice_area.base + bl_int_value(bl_deref(a[0]));
+    return start(m, (const struct bl_choice *)(const void *)since, a[1]);
 }
 
 static struct bl_findall *collection(bl_word ref) {
@@ -71,6 +84,13 @@ static int add_2(struct bl_machine *m, bl_word *a) {
     f->last = r;
     f->count++;
     return BL_TRUE;
+}
+
+// '$findall_has'(R, N): it has just got its Nth.
+static int has_2(struct bl_machine *m, bl_word *a) {
+    (void)m;
+    return bl_deref(a[1]) == bl_int(collection(a[0])->count) ? BL_TRUE
+                                                             : BL_FAIL;
 }
 
 static int count_1(struct bl_machine *m, bl_word *a) {
@@ -132,6 +152,8 @@ void bl_builtins_findall(void) {
         {"$findall_start", 1, start_1},
         {"$findall_add", 2, add_2},
         {"$findall_count", 1, count_1},
+        {"$findall_has", 2, has_2},
+        {"$findall_resume", 2, resume_2},
         {"$findall_take_count", 2, take_count_2},
         {"$findall_take", 3, take_3},
     };

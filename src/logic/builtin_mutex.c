@@ -210,6 +210,7 @@ static int release_0(struct bl_machine *m, bl_word *a) {
     (void)a;
     BL_ASSERT(guard->alt == bl_code_guard);
     bl_choice_pop(m);
+    bl_after_cut(m);
     return give_back(m, guard->arg)
                ? BL_TRUE
                : bl_throw_permission(m, BL_ATOM_modify, BL_ATOM_mutex, name);

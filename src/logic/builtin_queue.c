@@ -131,7 +131,7 @@ static int enter(struct bl_machine *m, bl_word name, struct bl_queue **out) {
 // Waits for a change in short pieces, so that an interrupt or a deadline ends
 // the wait: BL_THROW then. The queue's lock is held.
 static int wait_for_change(struct bl_machine *m, struct bl_queue *q) {
-    const struct timespec t = bl_next_look();
+    const struct timespec t = bl_next_look(m);
     pthread_cond_timedwait(&q->changed, &q->lock, &t);
     if (q->gone)
         return no_queue(m, q->name);

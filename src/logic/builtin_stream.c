@@ -196,6 +196,7 @@ static int output_back_0(struct bl_machine *m, bl_word *a) {
     (void)a;
     BL_ASSERT(guard->alt == bl_code_guard);
     bl_choice_pop(m);
+    bl_after_cut(m);
     bl_guard_undo(m, guard);
     return BL_TRUE;
 }
@@ -390,16 +391,19 @@ static int at_end(struct bl_machine *m, struct bl_stream *s, bl_word *a) {
 
 BL_ON_INPUT(at_end_of_stream_0, at_end_of_stream_1, at_end)
 
+static void put_code(struct bl_out *o, int code) {
+    char bytes[4];
+    bl_out_bytes(o, bytes, bl_utf8_put(bytes, (uint32_t)code));
+}
+
 // Of a stream that was entered; false at its end.
 static bool take_line(struct bl_stream *s, struct bl_out *line) {
     if (next_code(s, false) < 0)
         return false;
     bl_out_str(line, "");
     int code;
-    while ((code = next_code(s, true)) >= 0 && code != '\n') {
-        char bytes[4];
-        bl_out_bytes(line, bytes, bl_utf8_put(bytes, (uint32_t)code));
-    }
+    while ((code = next_code(s, true)) >= 0 && code != '\n')
+        put_code(line, code);
     if (code == '\n' && line->bytes > 0 &&
         line->text[line->bytes - 1] == '\r') // of another system
         line->text[--line->bytes] = 0;
@@ -422,6 +426,102 @@ static int read_line_2(struct bl_machine *m, bl_word *a) {
         r = bl_answer(m, a[1],
                       bl_text_codes(m, line.text, line.bytes, BL_ATOM(nil)));
     bl_out_fini(&line);
+    return r;
+}
+
+static bool has_code(const struct bl_out *set, int code) {
+    for (const char *p = set->text; p < set->text + set->bytes;) {
+        if ((int)bl_utf8_get(&p, set->text + set->bytes) == code)
+            return true;
+    }
+    return false;
+}
+
+// Of a stream that was entered, `max` characters at most; how many there were,
+// or -1 with the ball set.
+static int64_t take_characters(struct bl_machine *m, struct bl_stream *s,
+                               int64_t max, struct bl_out *text) {
+    int code;
+    int64_t n = 0;
+    for (; n < max && (code = next_code(s, true)) >= 0; n++) {
+        if (!bl_may_write(m, text->bytes))
+            return -1;
+        put_code(text, code);
+    }
+    return n;
+}
+
+// Of a stream that was entered, up to one of `ends`; which one that was, or -1
+// at the end of the stream, too. What pads the text is left out, in front of it
+// though it be an end as well; false with the ball set.
+static bool take_field(struct bl_machine *m, struct bl_stream *s,
+                       const struct bl_out *ends, const struct bl_out *pads,
+                       struct bl_out *text, int *end) {
+    size_t kept = 0;
+    while ((*end = next_code(s, true)) >= 0) {
+        const bool pad = has_code(pads, *end);
+        if (!bl_may_write(m, text->bytes))
+            return false;
+        if (pad && text->bytes == 0)
+            continue;
+        if (has_code(ends, *end))
+            break;
+        put_code(text, *end);
+        if (!pad)
+            kept = text->bytes;
+    }
+    text->bytes = kept;
+    return true;
+}
+
+static int read_string_3(struct bl_machine *m, bl_word *a) {
+    struct bl_stream *s;
+    int64_t max = INT64_MAX;
+    if (take_input(m, a[0], false, &s) != BL_TRUE ||
+        (!bl_is_var(bl_deref(a[1])) &&
+         bl_take_size(m, a[1], &max) != BL_TRUE) ||
+        bl_stream_enter(m, s) != BL_TRUE)
+        return BL_THROW;
+    struct bl_out text = {0};
+    bl_out_str(&text, "");
+    const int64_t n = take_characters(m, s, max, &text);
+    bl_stream_leave(s);
+    int r =
+        n < 0 ? BL_THROW : bl_answer(m, a[2], bl_atom(text.text, text.bytes));
+    if (r == BL_TRUE && bl_is_var(bl_deref(a[1])))
+        r = bl_answer(m, a[1], bl_int(n));
+    bl_out_fini(&text);
+    return r;
+}
+
+static int read_field(struct bl_machine *m, const bl_word *a,
+                      const struct bl_out *ends, const struct bl_out *pads) {
+    struct bl_stream *s;
+    int end;
+    if (take_input(m, a[0], false, &s) != BL_TRUE ||
+        bl_stream_enter(m, s) != BL_TRUE)
+        return BL_THROW;
+    struct bl_out text = {0};
+    bl_out_str(&text, "");
+    const bool fine = take_field(m, s, ends, pads, &text, &end);
+    bl_stream_leave(s);
+    int r = fine ? bl_answer(m, a[3], bl_int(end)) : BL_THROW;
+    if (r == BL_TRUE)
+        r = bl_answer(m, a[4], bl_atom(text.text, text.bytes));
+    bl_out_fini(&text);
+    return r;
+}
+
+static int read_string_5(struct bl_machine *m, bl_word *a) {
+    struct bl_out ends = {0};
+    struct bl_out pads = {0};
+    int r = bl_take_text(m, a[1], &ends);
+    if (r == BL_TRUE)
+        r = bl_take_text(m, a[2], &pads);
+    if (r == BL_TRUE)
+        r = read_field(m, a, &ends, &pads);
+    bl_out_fini(&ends);
+    bl_out_fini(&pads);
     return r;
 }
 
@@ -584,6 +684,8 @@ void bl_builtins_stream(void) {
         {"$memory_open", 0, memory_open_0},
         {"$memory_close", 1, memory_close_1},
         {"read_line_to_codes", 2, read_line_2},
+        {"read_string", 3, read_string_3},
+        {"read_string", 5, read_string_5},
     };
     BL_DEFINE_ISO(iso);
     BL_DEFINE(rows);

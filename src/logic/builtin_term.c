@@ -408,16 +408,27 @@ static int setarg_3(struct bl_machine *m, bl_word *a) {
     return BL_TRUE;
 }
 
-// The value outlives backtracking, so it is a copy; a heap cell cannot point
-// to one that backtracking takes away, hence only atomic values.
+// Backtracking that leaves the cell leaves all that is on the heap now. What
+// lies between is there in vain until then.
+static void keep_heap_for(struct bl_machine *m, const bl_word *cell) {
+    for (struct bl_choice *b = m->b; b->h > cell; b = b->prev)
+        b->h = m->h;
+    m->hb = m->b->h;
+}
+
+// The value outlives backtracking, and what the term was made of does not: it
+// is a copy.
 static int nb_setarg_3(struct bl_machine *m, bl_word *a) {
     int r;
     bl_word *const cell = argument(m, a, &r);
     if (cell == NULL)
         return r;
-    const bl_word value = bl_deref(a[2]);
-    if (!bl_is_int(value) && !bl_is_atom(value))
-        return bl_throw_type(m, BL_ATOM_atomic, value);
+    bl_word value = bl_deref(a[2]);
+    if (!bl_is_int(value) && !bl_is_atom(value)) {
+        if (!bl_copy_term(m, value, &value))
+            return BL_THROW;
+        keep_heap_for(m, cell);
+    }
     *cell = value;
     return BL_TRUE;
 }

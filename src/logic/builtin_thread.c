@@ -309,8 +309,8 @@ static void release(struct bl_worker *w) {
     pthread_mutex_unlock(&workers_lock);
 }
 
-static int timed_join(const struct bl_worker *w) {
-    const struct timespec t = bl_next_look();
+static int timed_join(const struct bl_machine *m, const struct bl_worker *w) {
+    const struct timespec t = bl_next_look(m);
     return pthread_timedjoin_np(w->thread, NULL, &t);
 }
 
@@ -318,7 +318,7 @@ static int thread_join_2(struct bl_machine *m, bl_word *a) {
     struct bl_worker *w = NULL;
     if (claim(m, a[0], BL_ATOM_join, &w) != BL_TRUE)
         return BL_THROW;
-    while (timed_join(w) == ETIMEDOUT) {
+    while (timed_join(m, w) == ETIMEDOUT) {
         if (bl_load_acquire(&m->interrupt) != 0 && !bl_machine_event(m)) {
             release(w);
             return BL_THROW;
@@ -400,10 +400,9 @@ static int crew_end_1(struct bl_machine *m, bl_word *a) {
     const bl_word crew = bl_deref(a[0]);
     unsigned looks = 0;
     struct bl_worker *w;
-    (void)m;
     crew_interrupt(crew);
     while ((w = crew_claim(crew)) != NULL) {
-        if (timed_join(w) == 0) {
+        if (timed_join(m, w) == 0) {
             free_worker(w);
             continue;
         }
@@ -492,7 +491,7 @@ static void join_worker(struct bl_machine *m, struct bl_worker **w, int n,
                         int which) {
     int r = ETIMEDOUT;
     while (r == ETIMEDOUT) {
-        r = timed_join(w[which]);
+        r = timed_join(m, w[which]);
         if (r == ETIMEDOUT) // those joined are not looked at
             pass_on(m, w + which, n - which);
     }

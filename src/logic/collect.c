@@ -122,10 +122,8 @@ static void forward_environments(struct collector *c, struct bl_machine *m) {
             return;
         // a generator's environment: the goal, then the template
         const bool base = cp == bl_code_new_answer;
-        const bl_word live = cp[-1];
-        const bool all = base || (live & BL_LIVE_ALL) != 0;
         for (uint64_t i = base ? 1 : 0; i < e->n; i++) {
-            if (all || (i < BL_LIVE_SLOTS && (live >> i & 1)))
+            if (base || bl_is_live(cp[-1], i))
                 e->y[i] = forward(c, e->y[i]);
         }
         cp = e->cp;
@@ -207,12 +205,10 @@ static bool get_buffers(struct collector *c, const struct bl_machine *m) {
 }
 
 // What is read from the top, where a marked cell tells that the word below is
-// its old value, is written from the top, and moved down at the end.
-size_t bl_tidy_trail(struct bl_machine *m) {
-    bl_word *const base = m->b->tr;
-    bl_word *const top = m->tr;
-    bl_word *to = top;
-    for (bl_word *tr = top; tr > base;) {
+// its old value, is written from the top; returns where that ends.
+static bl_word *drop_young(struct bl_machine *m) {
+    bl_word *to = m->tr;
+    for (bl_word *tr = m->tr; tr > m->b->tr;) {
         const bl_word w = *--tr;
         const bool assigned = bl_tag(w) != BL_REF;
         tr -= assigned;
@@ -222,7 +218,71 @@ size_t bl_tidy_trail(struct bl_machine *m) {
         if (assigned)
             *--to = *tr;
     }
-    const size_t kept = (size_t)(top - to);
+    return to;
+}
+
+// What backtracking does with a cell last: the name of it in the trail, and
+// the old value.
+struct undoing {
+    bl_word name;
+    bl_word old;
+    bl_word value; // of the cell, which holds a mark meanwhile
+};
+
+static size_t read_undoings(struct undoing *u, const bl_word *from,
+                            const bl_word *tr) {
+    size_t n = 0;
+    while (tr > from) {
+        const bl_word w = *--tr;
+        const bool assigned = bl_tag(w) != BL_REF;
+        tr -= assigned;
+        u[n++] = (struct undoing){.name = w, .old = assigned ? *tr : 0};
+    }
+    return n;
+}
+
+// Of the names of one cell, the oldest comes last in `u`.
+static size_t keep_oldest(struct undoing *u, size_t n) {
+    size_t at = n;
+    for (size_t i = n; i-- > 0;) {
+        bl_word *const cell = bl_ptr(u[i].name);
+        if (is_mark(*cell))
+            continue;
+        u[--at] = u[i];
+        u[at].value = *cell;
+        *cell = mark(0, 0);
+    }
+    return at;
+}
+
+// Of a cell that was assigned many times backtracking needs its first value.
+// Goes through the words from `from` up to the top; returns where they end.
+// Without memory they stay.
+static bl_word *drop_repeated(const struct bl_machine *m, bl_word *from) {
+    const size_t words = (size_t)(m->tr - from);
+    struct undoing *const u = malloc((words + 1) * sizeof *u);
+    if (u == NULL)
+        return from;
+    const size_t n = read_undoings(u, from, m->tr);
+    bl_word *to = m->tr;
+    size_t at = keep_oldest(u, n);
+    for (; at < n; at++) {
+        *bl_ptr(u[at].name) = u[at].value;
+        *--to = u[at].name;
+        if (bl_tag(u[at].name) != BL_REF)
+            *--to = u[at].old;
+    }
+    free(u);
+    return to;
+}
+
+size_t bl_tidy_trail(struct bl_machine *m) {
+    const bool assigned = has_assignments(m);
+    bl_word *const base = m->b->tr;
+    bl_word *to = drop_young(m);
+    if (assigned)
+        to = drop_repeated(m, to);
+    const size_t kept = (size_t)(m->tr - to);
     memmove(base, to, kept * sizeof(bl_word));
     m->tr = base + kept;
     return (size_t)(to - base);
@@ -231,6 +291,7 @@ size_t bl_tidy_trail(struct bl_machine *m) {
 size_t bl_collect(struct bl_machine *m, uint32_t arity) {
     struct collector c = {.from = m->b->h, .end = m->h};
     const size_t size = (size_t)(c.end - c.from);
+    (void)bl_tidy_trail(m); // what only it refers to goes
     if (size == 0 || !get_buffers(&c, m))
         return 0;
     for (uint32_t i = 0; i < arity; i++)
@@ -247,7 +308,6 @@ size_t bl_collect(struct bl_machine *m, uint32_t arity) {
     memcpy(c.from, c.to, c.used * sizeof(bl_word));
     m->h = c.from + c.used;
     m->collections++;
-    (void)bl_tidy_trail(m);
     free(c.to);
     return c.used < size ? size - c.used : 0;
 }

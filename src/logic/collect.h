@@ -12,8 +12,10 @@
 // the words freed; 0 where there was no memory to work in.
 size_t bl_collect(struct bl_machine *m, uint32_t arity);
 
-// Takes from the trail what was written there since the newest choice point and
-// names cells above it: left from before a cut. Returns how many words.
+// Takes from the trail, of what was written there since the newest choice
+// point, what backtracking does not need: names of cells above it, left from
+// before a cut, and all but the first value of a cell that was assigned.
+// Returns how many words.
 size_t bl_tidy_trail(struct bl_machine *m);
 
 #endif

@@ -121,6 +121,9 @@ static void place_variables(struct bl_compiler *c, bool all_permanent) {
             v->at = c->first_x++;
     }
     c->next_x = c->first_x;
+    // a condition takes two slots at most
+    const size_t slots = (size_t)c->slots + 2 * c->notes;
+    c->first = slots > BL_LIVE_SLOTS ? c->slots : -1;
 }
 
 // ---- the clause
@@ -139,6 +142,18 @@ static void emit_entry(struct bl_compiler *c) {
         bl_emit(c, (bl_word)c->cut_slot);
         if (c->cut_slot < (int)BL_LIVE_SLOTS)
             c->levels_live |= (uint64_t)1 << c->cut_slot;
+    }
+}
+
+// See BL_LIVE_FIRST.
+static void make_variables(struct bl_compiler *c) {
+    for (size_t i = 0; i < c->vars; i++) {
+        struct bl_cvar *const v = &c->var[i];
+        if (!v->permanent || v->at < 0)
+            continue;
+        bl_emit(c, BL_OP_INIT_Y);
+        bl_emit(c, (bl_word)v->at);
+        v->seen = true;
     }
 }
 
@@ -170,14 +185,12 @@ static void generate(struct bl_compiler *c, bl_word head, bl_word body) {
     c->chunk = 0;
     c->calls = 0;
     emit_entry(c);
+    if (c->first >= 0)
+        make_variables(c);
     bl_compile_head(c, head);
     bl_compile_body(c, body);
-    if (c->environment) {
-        const size_t at = entry_position(c);
-        c->code[at + 1] = (bl_word)c->slots;
-        if (c->slots > (int)BL_LIVE_SLOTS)
-            c->code[at] = BL_OP_ALLOCATE_CLEAR;
-    }
+    if (c->environment)
+        c->code[entry_position(c) + 1] = (bl_word)c->slots;
 }
 
 static bl_word *finished_code(struct bl_compiler *c) {

@@ -55,6 +55,7 @@ struct bl_compiler {
     uint32_t max_arity;
     size_t term_words;
     int slots;    // environment slots given out
+    int first;    // those that are always live; -1: each call names its own
     int next_x;   // next free register
     int first_x;  // registers from here on are for structures
     int cut_slot; // holds the level of the clause, or -1

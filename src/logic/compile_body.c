@@ -110,8 +110,8 @@ static bl_word live_slots(const struct bl_compiler *c, struct context x) {
         if (v != NULL && v->seen && v->last_goal > c->goal)
             live |= (bl_word)1 << i;
     }
-    if (c->slots > (int)BL_LIVE_SLOTS)
-        live = BL_LIVE_ALL;
+    if (c->first >= 0)
+        live = BL_LIVE_FIRST | (bl_word)c->first;
     if (x.condition || c->barrier)
         live |= BL_LIVE_BARRIER;
     return live;

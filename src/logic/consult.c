@@ -279,6 +279,11 @@ static bool directive(struct loading *l, bl_word goal, uint32_t line) {
     return run(l, goal, line);
 }
 
+// A place on the heap to go back to, unless what nb_setarg/3 made must stay.
+static bl_word *back_to(const struct bl_machine *m, bl_word *h) {
+    return h > m->b->h ? h : m->b->h;
+}
+
 static bool run_initializations(struct loading *l) {
     bool go_on = true;
     struct bl_record *r = l->first_goal;
@@ -288,7 +293,7 @@ static bool run_initializations(struct loading *l) {
         bl_word kept[2];
         if (go_on && bl_record_load(l->m, r, kept))
             go_on = run(l, kept[0], (uint32_t)bl_int_value(kept[1]));
-        l->m->h = h;
+        l->m->h = back_to(l->m, h);
         bl_record_free(r);
         r = next;
     }
@@ -469,8 +474,8 @@ static void load_terms(struct loading *l) {
         }
         bl_read_result_fini(&r);
         bl_untrail(m, tr);
-        m->h = h;
-        m->hb = hb;
+        m->h = back_to(m, h);
+        m->hb = back_to(m, hb);
         if (m->halting)
             return;
     }

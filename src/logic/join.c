@@ -55,7 +55,7 @@ static bool decode_put(struct bl_join *j, const bl_word *var,
     if (*pc == BL_OP_PUT_CONST)
         return source_of(var, j->vars, pc[1], arg);
     if (*pc == BL_OP_PUT_VAL_Y)
-        return ((live & BL_LIVE_ALL) || (live >> pc[1] & 1)) &&
+        return bl_is_live(live, pc[1]) &&
                source_of(var, j->vars, e->y[pc[1]], arg);
     // A variable that is nowhere else: no cell has so small an address.
     *arg = (struct bl_join_source){BL_FROM_FACT, UINT32_MAX, 1 + pc[2]};

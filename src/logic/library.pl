@@ -8,7 +8,7 @@
 
 % A goal that waits below these would go on behind their end: behind the cleanup,
 % or with more answers than it was to have.
-:- '$barrier'(['$findall_run'/3, '$count_run'/2, setup_call_cleanup/3, call_cleanup/2,
+:- '$barrier'(['$findall_run'/3, '$count_run'/2, '$chunk'/7, setup_call_cleanup/3, call_cleanup/2,
                limit/2, '$nth_answer'/2, first_solution/3]).
 
 true.
@@ -151,7 +151,20 @@ findall(T, G, L, Tail) :-
 '$count_run'(R, G) :- call(G), '$findall_count'(R), fail.
 '$count_run'(_, _).
 
-findnsols(N, T, G, L) :- findall(T, limit(N, G), L).
+% So many at a time. A collection ends with its chunk, and the next one begins
+% when there is to be more: a cut between them leaves none behind.
+findnsols(N, T, G, L) :- findnsols(N, T, G, L, []).
+findnsols(N, T, G, L, Tail) :-
+    '$must_be'(nonneg, N), '$partial_list'(L),
+    ( N =:= 0 -> L = Tail ; '$choice'(C), '$findall_start'(R), '$chunk'(N, T, G, C, bag(R), L, Tail) ).
+'$chunk'(N, T, G, C, Bag, L, Tail) :-
+    '$choice'(Before), call(G), '$choice'(After),
+    arg(1, Bag, R), '$findall_add'(R, T), '$findall_has'(R, N), '$findall_take'(R, L0, Tail),
+    ( After == Before -> ! ; '$more_chunks'(C, Bag) ),
+    L = L0.
+'$chunk'(_, _, _, _, Bag, L, Tail) :- arg(1, Bag, R), '$findall_take'(R, L0, Tail), L = L0.
+'$more_chunks'(_, _).
+'$more_chunks'(C, Bag) :- '$findall_resume'(C, R), nb_setarg(1, Bag, R), fail.
 limit(N, G) :-
     N > 0,
     S = count(0),

@@ -488,6 +488,36 @@ file_name_extension(B, E, F) :-
     atomic_list_concat(L, '.', F), '$append'(Bs, [E], L), Bs = [_|_], \+ sub_atom(E, _, _, _, /), !,
     atomic_list_concat(Bs, '.', B).
 
+directory_files(D, Fs) :- '$directory_files'(D, L), sort(L, Fs).
+absolute_file_name(F, P) :- absolute_file_name(F, P, []).
+% The first of the names that the extensions make for which there is what the options ask for.
+absolute_file_name(F, P, Os) :-
+    '$must_be'(nonvar, F), '$must_be'(list, Os),
+    (   '$file_of'(F, Os, P0) -> P = P0
+    ;   option(file_errors(fail), Os) -> fail
+    ;   throw(error(existence_error(source_sink, F), _))
+    ).
+'$file_of'(F, Os, P) :-
+    \+ compound(F), '$must_be'(atom, F),
+    option(file_type(T), Os, txt), option(access(A), Os, none), '$file_extensions'(T, Es0), option(extensions(Es), Os, Es0),
+    working_directory(D, D), option(relative_to(R), Os, D), '$absolute_path'(R, D, R1),
+    '$member'(E, Es), file_name_extension(F, E, G), '$absolute_path'(G, R1, P), '$file_is_fit'(T, A, P), !.
+'$file_extensions'(T, Es) :- ( '$member'(T, [prolog, source]) -> Es = [pl, prolog, ''] ; Es = [''] ).
+'$file_is_fit'(directory, A, P) :- !, exists_directory(P), access_file(P, A).
+'$file_is_fit'(_, none, _) :- !.
+'$file_is_fit'(_, A, P) :- \+ exists_directory(P), access_file(P, A).
+'$absolute_path'(F, D, P) :-
+    ( atom_concat(/, _, F) -> F1 = F ; atomic_list_concat([D, F], /, F1) ),
+    atomic_list_concat(Ns, /, F1), '$plain_path'(Ns, [], Rs), reverse(Rs, Ps),
+    ( Ps == [] -> P = / ; atomic_list_concat([''|Ps], /, P) ).
+'$plain_path'([], Rs, Rs).
+'$plain_path'([''], Rs, [''|Rs]) :- !.
+'$plain_path'([N|Ns], Rs0, Rs) :- '$path_step'(N, Rs0, Rs1), '$plain_path'(Ns, Rs1, Rs).
+'$path_step'('', Rs, Rs) :- !.
+'$path_step'('.', Rs, Rs) :- !.
+'$path_step'(.., Rs0, Rs) :- !, ( Rs0 = [_|Rs] -> true ; Rs = [] ).
+'$path_step'(N, Rs, [N|Rs]).
+
 % ---- loading
 
 expand_term(T, X) :- '$expand_term'(T, X0), !, X = X0.

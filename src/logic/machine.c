@@ -38,6 +38,12 @@ static void set_ends(struct bl_machine *m) {
         bl_store_release(&m->heap_soft, NULL);
 }
 
+// Three quarters of the way: a goal in a condition has the rest before the
+// memory must grow.
+static bl_word *mark_between(bl_word *top, bl_word *end) {
+    return top < end ? top + (end - top) / 4 * 3 : end;
+}
+
 // The first choice point and environment, below every query.
 static void lay_ground(struct bl_machine *m) {
     m->h = (bl_word *)(void *)m->heap_area.base;
@@ -77,6 +83,8 @@ struct bl_machine *bl_machine_new(void) {
     }
     set_ends(m);
     lay_ground(m);
+    m->heap_mark = mark_between(m->h, m->heap_end);
+    m->trail_mark = mark_between(m->tr, m->trail_end);
     m->random_state = bl_os_random();
     bl_add_relaxed(&machines, 1);
     own_machine = m;
@@ -177,8 +185,9 @@ uint64_t bl_now_ns(void) {
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-struct timespec bl_next_look(void) {
+struct timespec bl_next_look(const struct bl_machine *m) {
     struct timespec t;
+    bl_table_rest(m->tabler->thread);
     (void)bl_reservoir_purge(false); // nobody else may be at work
     clock_gettime(CLOCK_REALTIME, &t);
     t.tv_nsec += BL_LOOK_NS;
@@ -190,7 +199,7 @@ struct timespec bl_next_look(void) {
 bool bl_machine_lock(struct bl_machine *m, pthread_mutex_t *lock) {
     int r = pthread_mutex_trylock(lock);
     while (r != 0) {
-        const struct timespec t = bl_next_look();
+        const struct timespec t = bl_next_look(m);
         r = pthread_mutex_timedlock(lock, &t);
         if (r != 0 && bl_load_acquire(&m->interrupt) != 0 &&
             !bl_machine_event(m))
@@ -239,10 +248,31 @@ enum { SCRATCH_KEPT = 1 << 20 }; // words, after an error
 
 // A segment so small is not worth the work.
 #define COLLECT_FROM ((size_t)512 * 1024)
+#define TIDY_FROM ((size_t)64 * 1024)
+
+static size_t heap_segment(const struct bl_machine *m) {
+    return (size_t)(m->h - m->b->h);
+}
+
+static size_t trail_segment(const struct bl_machine *m) {
+    return (size_t)(m->tr - m->b->tr);
+}
+
+// The heap waits for the next call, the trail does not. Where little of it is
+// freed the next attempt waits until it has grown.
+void bl_machine_cut_event(struct bl_machine *m) {
+    const size_t trailed = trail_segment(m);
+    if (m->tr >= m->trail_mark && trailed >= TIDY_FROM)
+        m->trail_mark = bl_tidy_trail(m) > trailed / 4
+                            ? mark_between(m->tr, m->trail_end)
+                            : m->trail_end;
+    if (m->h >= m->heap_mark && heap_segment(m) >= COLLECT_FROM)
+        bl_store_release(&m->heap_soft, NULL);
+}
 
 // As with the heap: where little was freed the trail grows as well.
 static bool tidy_trail(struct bl_machine *m) {
-    const size_t segment = (size_t)(m->tr - m->b->tr);
+    const size_t segment = trail_segment(m);
     const size_t freed = bl_tidy_trail(m);
     const char *const top = (const char *)(m->tr + 2 * TRAIL_MARGIN);
     if (freed > segment / 4 || bl_area_grow(m, &m->trail_area, top) ||
@@ -253,9 +283,10 @@ static bool tidy_trail(struct bl_machine *m) {
 }
 
 bool bl_machine_call_event(struct bl_machine *m, uint32_t arity) {
-    const size_t segment = (size_t)(m->h - m->b->h);
+    const size_t segment = heap_segment(m);
+    const bool needed = m->h >= m->heap_end || m->collect_soon;
     const bool full =
-        (m->h >= m->heap_end || m->collect_soon) && segment >= COLLECT_FROM;
+        (needed || m->h >= m->heap_mark) && segment >= COLLECT_FROM;
     const bool asked =
         m->collect_every != 0 && m->inferences % m->collect_every == 0;
     size_t freed = 0;
@@ -265,15 +296,19 @@ bool bl_machine_call_event(struct bl_machine *m, uint32_t arity) {
     if (full || asked)
         freed = bl_collect(m, arity);
     // little was freed: grow as well, so that collections stay rare
-    if (full && freed < segment / 2 &&
-        !bl_area_grow(m, &m->heap_area,
-                      (const char *)(m->h + segment / 2 + BL_HEAP_MARGIN)) &&
-        freed < segment / 16 && m->h >= m->heap_end) {
+    const bool stays =
+        full && freed < segment / 2 &&
+        !(needed &&
+          bl_area_grow(m, &m->heap_area,
+                       (const char *)(m->h + segment / 2 + BL_HEAP_MARGIN)));
+    if (stays && freed < segment / 16 && m->h >= m->heap_end) {
         bl_throw_resource(m, "memory");
         return false;
     }
     if (!bl_machine_event(m))
         return false;
+    if (full)
+        m->heap_mark = stays ? m->heap_end : mark_between(m->h, m->heap_end);
     if (m->collect_every != 0)
         bl_store_release(&m->heap_soft, NULL);
     return true;

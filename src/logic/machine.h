@@ -68,6 +68,8 @@ struct bl_machine {
     _Atomic(bl_word *) heap_soft; // heap_end, or NULL to be interrupted
     bl_word *heap_end;            // of what is mapped, less the margin
     bl_word *trail_end;
+    bl_word *heap_mark; // past these a cut looks what it has left to collect
+    bl_word *trail_mark;
     char *env_end;
     char *choice_end;
     struct bl_tabler *tabler; // see tabling.h
@@ -159,14 +161,16 @@ BL_MUST_USE bool bl_machine_event(struct bl_machine *m);
 // heap and the scratch memory alone.
 BL_MUST_USE bool bl_machine_poll(struct bl_machine *m);
 BL_MUST_USE bool bl_machine_call_event(struct bl_machine *m, uint32_t arity);
+// Looks whether what lies above the newest choice point is worth collecting.
+void bl_machine_cut_event(struct bl_machine *m);
 void bl_machine_interrupt(struct bl_machine *m, uint32_t why); // any thread
 // An interrupt that is not answered yet came too late.
 void bl_machine_forget(struct bl_machine *m, uint32_t why);
 uint64_t bl_now_ns(void);
 #define BL_LOOK_NS 20000000
 // Until when a waiting thread sleeps before it looks for interrupts, by
-// CLOCK_REALTIME.
-struct timespec bl_next_look(void);
+// CLOCK_REALTIME. For tables it rests from now on.
+struct timespec bl_next_look(const struct bl_machine *m);
 // Waits in short pieces, so that an interrupt or a deadline ends the wait:
 // then false, with the ball.
 BL_MUST_USE bool bl_machine_lock(struct bl_machine *m, pthread_mutex_t *lock);
@@ -229,6 +233,14 @@ BL_INLINE struct bl_choice *bl_level_choice(const struct bl_machine *m,
 BL_INLINE bl_word *bl_env_top(const struct bl_machine *m) {
     bl_word *const top = m->e->y + m->e->n;
     return top < m->b->env_top ? m->b->env_top : top;
+}
+
+// After choice points went without backtracking: the collector sees what lay
+// below them. A loop through conditions gives it no other occasion: each call
+// but the last one has a choice point just below it.
+BL_INLINE void bl_after_cut(struct bl_machine *m) {
+    if (BL_UNLIKELY(m->h >= m->heap_mark || m->tr >= m->trail_mark))
+        bl_machine_cut_event(m);
 }
 
 BL_INLINE void bl_trail(struct bl_machine *m, bl_word *cell) {

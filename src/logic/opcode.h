@@ -19,10 +19,18 @@ enum bl_opcode {
 #define BL_KEY_FLOAT ((bl_word)1 << 61 | BL_FUN)
 
 // The live slots at a call: a bit each, and above them whether the goal stands
-// inside a condition that suspension may not cross. With more slots than
-// bits, all of them are live (they are cleared at entry).
+// inside a condition that suspension may not cross. In a clause that may have
+// more slots than bits they are its first ones, of which this is the number:
+// its variables, which are made at its entry. A slot that got its value later
+// may still hold one that backtracking took away.
 #define BL_LIVE_SLOTS 60u
-#define BL_LIVE_ALL ((bl_word)1 << 62)
+#define BL_LIVE_FIRST ((bl_word)1 << 62)
 #define BL_LIVE_BARRIER ((bl_word)1 << 63)
+
+BL_INLINE bool bl_is_live(bl_word live, uint64_t slot) {
+    if (BL_UNLIKELY((live & BL_LIVE_FIRST) != 0))
+        return slot < (live & ~(BL_LIVE_FIRST | BL_LIVE_BARRIER));
+    return slot < BL_LIVE_SLOTS && (live >> slot & 1) != 0;
+}
 
 #endif

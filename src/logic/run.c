@@ -135,6 +135,7 @@ BL_INLINE bool cut_to(struct bl_machine *m, struct bl_choice *b) {
     const bool fine = BL_LIKELY(m->cleanups == 0) || bl_cleanup_above(m, b);
     m->b = b;
     m->hb = b->h;
+    bl_after_cut(m);
     return fine;
 }
 
@@ -548,13 +549,6 @@ ALLOCATE:
         goto error;
     pc += 2;
     NEXT;
-ALLOCATE_CLEAR:
-    if (bl_env_push(m, pc[1]) == NULL)
-        goto error;
-    for (bl_word i = 0; i < pc[1]; i++)
-        m->e->y[i] = bl_int(0);
-    pc += 2;
-    NEXT;
 ENSURE: // a large head binds as many variables as it has words
     if (!bl_heap_ensure(m, pc[1]) || !bl_trail_ensure(m, pc[1]))
         goto error;
@@ -878,8 +872,10 @@ RETRY_CLEANUP:
         goto fail;
     goto error;
 CATCH_EXIT:
-    if (bl_level_of(m, m->b) == m->e->y[0])
+    if (bl_level_of(m, m->b) == m->e->y[0]) {
         bl_choice_pop(m);
+        bl_after_cut(m);
+    }
     m->cp = m->e->cp;
     m->e = m->e->parent;
     pc = m->cp;

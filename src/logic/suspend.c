@@ -50,16 +50,12 @@ static bool push_frame(struct bl_machine *m, struct bl_frame_code f) {
     return true;
 }
 
-static bool is_live(bl_word live, uint64_t slot) {
-    return (live & BL_LIVE_ALL) != 0 || (live >> slot & 1) != 0;
-}
-
 static bool gather_frame(struct bl_machine *m, const struct bl_env *e,
                          const bl_word *cp) {
     const bl_word live = cp[-1];
     const size_t before = m->tabler->roots;
     for (uint64_t i = 0; i < e->n; i++) {
-        if (is_live(live, i) && !push_root(m, e->y[i]))
+        if (bl_is_live(live, i) && !push_root(m, e->y[i]))
             return false;
     }
     const struct bl_frame_code f = {cp, (uint32_t)e->n,
@@ -196,7 +192,7 @@ static bool push_environment(struct bl_machine *m,
         return false;
     const bl_word live = f->cp[-1];
     for (uint64_t i = 0; i < f->slots; i++) {
-        if (!is_live(live, i))
+        if (!bl_is_live(live, i))
             continue;
         e->y[i] = bl_tag(*value) == BL_LVL ? level : *value;
         value++;
