@@ -28,31 +28,14 @@ struct plan {
 };
 
 static bool option(struct plan *p, const char *a) {
-    struct bl_table_options *const t = &p->tables;
     if (strncmp(a, "--program=", 10) == 0)
         p->program = a + 10;
     else if (strncmp(a, "--programs=", 11) == 0)
         p->folder = a + 11;
     else if (strncmp(a, "--threads=", 10) == 0)
         return (p->threads = atoi(a + 10)) >= 1;
-    else if (strcmp(a, "--tables=ns") == 0)
-        t->design = BL_TABLE_NS;
-    else if (strcmp(a, "--tables=ss") == 0)
-        t->design = BL_TABLE_SS;
-    else if (strcmp(a, "--tables=fs") == 0)
-        t->design = BL_TABLE_FS;
-    else if (strcmp(a, "--locks=node") == 0)
-        t->locks = BL_LOCKS_NODE;
-    else if (strcmp(a, "--locks=array") == 0)
-        t->locks = BL_LOCKS_ARRAY;
-    else if (strcmp(a, "--alloc=pages") == 0)
-        t->alloc = BL_ALLOC_PAGES;
-    else if (strcmp(a, "--alloc=malloc") == 0)
-        t->alloc = BL_ALLOC_MALLOC;
-    else if (strcmp(a, "--one-by-one") == 0)
-        t->one_by_one = true;
     else
-        return false;
+        return bl_table_option(&p->tables, a);
     return true;
 }
 

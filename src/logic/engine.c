@@ -62,6 +62,40 @@ void bl_engine_machine_end(struct bl_machine *m) {
     bl_machine_delete(m);
 }
 
+bool bl_table_option(struct bl_table_options *t, const char *arg) {
+    enum { DESIGN, LOCKS, ALLOC, SPIN, ONE_BY_ONE };
+    static const struct {
+        const char *arg;
+        int field, value;
+    } options[] = {
+        {"--tables=ns", DESIGN, BL_TABLE_NS},
+        {"--tables=ss", DESIGN, BL_TABLE_SS},
+        {"--tables=fs", DESIGN, BL_TABLE_FS},
+        {"--locks=node", LOCKS, BL_LOCKS_NODE},
+        {"--locks=array", LOCKS, BL_LOCKS_ARRAY},
+        {"--alloc=pages", ALLOC, BL_ALLOC_PAGES},
+        {"--alloc=malloc", ALLOC, BL_ALLOC_MALLOC},
+        {"--spin", SPIN, true},
+        {"--one-by-one", ONE_BY_ONE, true},
+    };
+    size_t i = 0;
+    while (i < BL_ARRAY_LEN(options) && strcmp(arg, options[i].arg) != 0)
+        i++;
+    if (i == BL_ARRAY_LEN(options))
+        return false;
+    if (options[i].field == DESIGN)
+        t->design = (enum bl_table_design)options[i].value;
+    else if (options[i].field == LOCKS)
+        t->locks = (enum bl_table_locks)options[i].value;
+    else if (options[i].field == ALLOC)
+        t->alloc = (enum bl_table_alloc)options[i].value;
+    else if (options[i].field == SPIN)
+        t->spin = true;
+    else
+        t->one_by_one = true;
+    return true;
+}
+
 bool bl_engine_start(const struct bl_table_options *options) {
     bl_atoms_init();
     bl_ops_init();

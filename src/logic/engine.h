@@ -31,6 +31,9 @@ extern struct bl_engine bl_engine;
 
 // Once per process. False without memory.
 bool bl_engine_start(const struct bl_table_options *options);
+// Takes one of the options of leaflog that are the table space's, such as
+// "--tables=fs"; false: it is none, or its value is none.
+bool bl_table_option(struct bl_table_options *t, const char *arg);
 // A machine with its table thread; NULL without memory.
 struct bl_machine *bl_engine_machine(void);
 void bl_engine_machine_end(struct bl_machine *m);

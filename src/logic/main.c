@@ -100,22 +100,9 @@ static const char *value_of(const char *arg, const char *option) {
 
 // An option with a value; false where it is none or the value is wrong.
 static bool valued_option(struct command *c, const char *arg) {
-    static const char *const designs[] = {"ns", "ss", "fs"};
-    static const char *const places[] = {"node", "array"};
-    static const char *const sources[] = {"pages", "malloc"};
     const char *v;
-    int i = 0;
     bool ok = false;
-    if ((v = value_of(arg, "--tables")) != NULL) {
-        ok = choose(v, designs, 3, &i);
-        c->tables.design = (enum bl_table_design)i;
-    } else if ((v = value_of(arg, "--locks")) != NULL) {
-        ok = choose(v, places, 2, &i);
-        c->tables.locks = (enum bl_table_locks)i;
-    } else if ((v = value_of(arg, "--alloc")) != NULL) {
-        ok = choose(v, sources, 2, &i);
-        c->tables.alloc = (enum bl_table_alloc)i;
-    } else if ((v = value_of(arg, "--memory")) != NULL) {
+    if ((v = value_of(arg, "--memory")) != NULL) {
         ok = read_size(v, &c->memory) && c->memory >= LEAST_MEMORY;
     } else if ((v = value_of(arg, "--table-memory")) != NULL) {
         ok = read_size(v, &bl_engine.table_limit);
@@ -139,12 +126,8 @@ static bool flag_option(struct command *c, const char *arg) {
         c->top.json = true;
     else if (strcmp(arg, "--profile") == 0)
         c->profile = true;
-    else if (strcmp(arg, "--spin") == 0)
-        c->tables.spin = true;
-    else if (strcmp(arg, "--one-by-one") == 0)
-        c->tables.one_by_one = true;
     else
-        return false;
+        return bl_table_option(&c->tables, arg);
     return true;
 }
 
