@@ -17,6 +17,7 @@
 #include "os/os.h"
 #include "os/target.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -197,6 +198,16 @@ static void note(const char *reason, const struct bl_inject_count *made) {
     fclose(out);
 }
 
+// The number stays taken: what else would get it, a complaint would go into.
+static void let_go_stderr(void) {
+    bl_os_close(STDERR_FILENO);
+    const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (nowhere >= 0 && nowhere != STDERR_FILENO) { // a lower one was free
+        dup2(nowhere, STDERR_FILENO);
+        bl_os_close(nowhere);
+    }
+}
+
 // With the program ends what is said for it: who reads its messages to their
 // end does not wait for children that it has left behind.
 static void take_end(struct keeper *k, int tid) {
@@ -206,7 +217,7 @@ static void take_end(struct keeper *k, int tid) {
         return;
     note(NULL, &k->made);
     k->noted = true;
-    bl_os_close(STDERR_FILENO);
+    let_go_stderr();
 }
 
 static void take(struct keeper *k, const struct bl_trap *e);

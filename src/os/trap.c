@@ -164,12 +164,15 @@ static struct told hurry(int slow) {
 
 // Not for the thread alone: the end of a program's first thread is told only
 // after that of all others has been. And where others wait, not for long.
+static struct told wait_beside_others(int tid) {
+    if (!have_room())
+        return wait_for_told(tid);
+    return told_first == told_end ? wait_for_told(-1) : hurry(tid);
+}
+
 static bool wait_for(int tid, int *status) {
     for (;;) {
-        const bool room = have_room();
-        const struct told t = !room                    ? wait_for_told(tid)
-                              : told_first == told_end ? wait_for_told(-1)
-                                                       : hurry(tid);
+        const struct told t = wait_beside_others(tid);
         *status = t.status;
         if (t.tid == tid || t.tid < 0)
             return t.tid == tid;

@@ -336,24 +336,32 @@ static enum bl_hold_result run_call(const struct bl_visitor *v) {
     return result;
 }
 
+static enum bl_hold_result try_call(const struct bl_visitor *v, long number,
+                                    uint64_t a, uint64_t b, uint64_t c,
+                                    long *out) {
+    struct user_regs_struct r;
+    if (ptrace(PTRACE_GETREGS, v->tid, 0, &r) != 0)
+        return BL_HOLD_GONE;
+    r.rip = v->visit;
+    r.rax = (unsigned long long)number;
+    r.orig_rax = (unsigned long long)-1;
+    r.rdi = a;
+    r.rsi = b;
+    r.rdx = c;
+    if (ptrace(PTRACE_SETREGS, v->tid, 0, &r) != 0)
+        return BL_HOLD_GONE;
+    const enum bl_hold_result result = run_call(v);
+    if (result != BL_HOLD_OK)
+        return result;
+    if (ptrace(PTRACE_GETREGS, v->tid, 0, &r) != 0)
+        return BL_HOLD_GONE;
+    *out = (long)r.rax;
+    return BL_HOLD_OK;
+}
+
 static enum bl_hold_result call(struct bl_visitor *v, long number, uint64_t a,
                                 uint64_t b, uint64_t c, long *out) {
-    struct user_regs_struct r;
-    enum bl_hold_result result = BL_HOLD_GONE;
-    if (ptrace(PTRACE_GETREGS, v->tid, 0, &r) == 0) {
-        r.rip = v->visit;
-        r.rax = (unsigned long long)number;
-        r.orig_rax = (unsigned long long)-1;
-        r.rdi = a;
-        r.rsi = b;
-        r.rdx = c;
-        if (ptrace(PTRACE_SETREGS, v->tid, 0, &r) == 0)
-            result = run_call(v);
-    }
-    if (result == BL_HOLD_OK && ptrace(PTRACE_GETREGS, v->tid, 0, &r) != 0)
-        result = BL_HOLD_GONE;
-    if (result == BL_HOLD_OK)
-        *out = (long)r.rax;
+    const enum bl_hold_result result = try_call(v, number, a, b, c, out);
     if (result == BL_HOLD_GONE)
         lost(v);
     return result;
