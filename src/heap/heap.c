@@ -88,9 +88,7 @@ static void *any_alloc(uint32_t c) {
 #define SMALL_HEAP_SPAN (BL_HUGE_SIZE - 1)
 
 static size_t longest_span(void) {
-    return bl_load_relaxed(&bl_stats.units_now) < BL_SMALL_HEAP_UNITS
-               ? SMALL_HEAP_SPAN
-               : BL_SPAN_MAX;
+    return bl_heap_is_small() ? SMALL_HEAP_SPAN : BL_SPAN_MAX;
 }
 
 // Without memory, what threads keep of what was freed is given back first; not

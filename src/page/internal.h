@@ -47,11 +47,6 @@ static inline char *bl_slice_start(uint32_t slice) {
 // what it asks of every block.
 void bl_page_link_slices(struct bl_page *page, unsigned slices);
 
-// Its slices that stay free are not touched, and it has no fragments yet.
-static inline bool bl_heap_is_small(void) {
-    return bl_load_relaxed(&bl_stats.units_now) < BL_SMALL_HEAP_UNITS;
-}
-
 // --- pages.c: the life of a page ---------------------------------------------
 
 void bl_seals_start(uintptr_t random);

@@ -95,8 +95,7 @@ borrow(struct bl_local *local, const struct bl_pool *pools, uint32_t index) {
 
 // With one thread the pages of all classes are few.
 static bool lends(void) {
-    return bl_load_relaxed(&bl_stats.locals_now) > 1 &&
-           bl_load_relaxed(&bl_stats.units_now) < BL_SMALL_HEAP_UNITS;
+    return bl_load_relaxed(&bl_stats.locals_now) > 1 && bl_heap_is_small();
 }
 
 // Each time it gets what carving makes of a page, as a rule.

@@ -409,8 +409,8 @@ BL_INLINE void bl_private_free(struct bl_page *page, void *p,
 #define BL_SPAN_MAX (16 * BL_MIB)
 
 // NULL without memory. *dirty: so many bytes from its start may be other than
-// zero. `align` is at
-// most a slice, or half a unit where `bytes` is no more than that.
+// zero. `align` is at most a slice, or half a unit where `bytes` is no more
+// than that.
 BL_MUST_USE void *bl_span_alloc(size_t bytes, size_t align, size_t *dirty);
 void bl_span_free(struct bl_page *page);
 // Makes the span `bytes` long in place; false where that cannot be.

@@ -56,7 +56,9 @@ static bool may_share(unsigned slices, size_t align) {
 // Where a span of `bytes` may start that was to start at slice *first: there,
 // or behind the one that ends in the slice before. Caller holds bl_lock_pages.
 static size_t share_start(uint32_t *first, unsigned *slices, size_t bytes) {
-    struct bl_page *const before = bl_slice_page(*first - (*first > 0));
+    if (*first == 0)
+        return 0;
+    struct bl_page *const before = bl_slice_page(*first - 1);
     if (before->tail == 0 || before->headed)
         return 0;
     const size_t offset = before->tail * GRANULE;
@@ -76,7 +78,8 @@ static void share_end(struct bl_page *page, size_t bytes) {
     last_slice(page)->tail = end % SLICE_GRANULES;
 }
 
-static void set_header(struct bl_page *page) {
+static struct bl_page *place(uint32_t first, size_t offset, unsigned slices) {
+    struct bl_page *const page = bl_slice_page(first);
     page->free = NULL;
     page->back = 0;
     page->used = 1;
@@ -84,29 +87,21 @@ static void set_header(struct bl_page *page) {
     page->capacity = 1;
     bl_store_relaxed(&page->bound, 0);
     page->pool = NULL;
+    page->start = bl_slice_start(first) + offset;
+    set_slices(page, slices);
     bl_store_relaxed(&page->owner, BL_NOBODY);
+    return page;
 }
 
 static struct bl_page *share(uint32_t first, unsigned slices, size_t bytes,
                              size_t *dirty) {
     bl_lock_acquire(&bl_lock_pages);
     const size_t offset = share_start(&first, &slices, bytes);
-    struct bl_page *const page = bl_slice_page(first);
-    set_header(page);
-    page->start = bl_slice_start(first) + offset;
-    set_slices(page, slices);
+    struct bl_page *const page = place(first, offset, slices);
     share_end(page, bytes);
     bl_lock_release(&bl_lock_pages);
     if (*dirty == 0 && offset > 0)
         *dirty = BL_SLICE_BYTES - offset;
-    return page;
-}
-
-static struct bl_page *keep_all(uint32_t first, unsigned slices) {
-    struct bl_page *const page = bl_slice_page(first);
-    set_header(page);
-    page->start = bl_slice_start(first);
-    set_slices(page, slices);
     return page;
 }
 
@@ -125,7 +120,7 @@ void *bl_span_alloc(size_t bytes, size_t align, size_t *dirty) {
     *dirty = zeroed ? 0 : bytes;
     struct bl_page *page = may_share(slices, align)
                                ? share(first, slices, bytes, dirty)
-                               : keep_all(first, slices);
+                               : place(first, 0, slices);
     bl_store_relaxed(&page->state, BL_PAGE_SPAN);
     return page->start;
 }

@@ -110,7 +110,7 @@ static uint64_t beyond_base(uint64_t ns) {
 static bool is_worth_a_look(void) {
     static bool looked;
     if (looked || bl_load_relaxed(&bl_stats.huge_price_us) != 0 ||
-        bl_load_relaxed(&bl_stats.units_now) < BL_SMALL_HEAP_UNITS)
+        bl_heap_is_small())
         return false;
     looked = true;
     return true;

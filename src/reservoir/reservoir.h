@@ -58,6 +58,10 @@
 // A heap of fewer units saves memory where a larger one saves time.
 #define BL_SMALL_HEAP_UNITS 24
 
+BL_INLINE bool bl_heap_is_small(void) {
+    return bl_load_relaxed(&bl_stats.units_now) < BL_SMALL_HEAP_UNITS;
+}
+
 // In the order of the choices of BIGLEAF_PAGES.
 enum bl_backing {
     BL_BACKING_AUTO,
