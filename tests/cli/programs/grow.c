@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Takes and touches some MiB of heap, then ends as told:
-//   grow MIB exit|_exit|abort|hang|stop|fork|drop|rename
+//   grow MIB exit|_exit|abort|hang|stop|fork|drop|rename|linger
 // or takes 1 MiB of heap, and MIB for itself, past malloc:
 //   grow MIB map
 // or takes some MiB of heap, and 24 MiB that are zeroed at its start:
@@ -66,6 +66,8 @@ int main(int argc, char **argv) {
     printf("grown\n");
     fflush(stdout);
     usleep(100000);
+    if (strcmp(end, "linger") == 0) // for who looks now and then
+        sleep(2);
     if (strcmp(end, "drop") == 0)
         drop(blocks);
     if (strcmp(end, "rename") == 0)
